@@ -13,8 +13,8 @@ from scripts.bench import multicore
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_package_trains_in_a_process_of_its_own_to_the_objective_that_kfeat_reports(
-    classes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    classes, tmp_path, monkeypatch
+):
     monkeypatch.setattr(multicore, "CALLS", 1)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 5))
@@ -28,7 +28,7 @@ def test_a_package_trains_in_a_process_of_its_own_to_the_objective_that_kfeat_re
     assert 0 < found["seconds"] < 10
 
 
-def test_without_the_package_the_part_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_part_is_left_out(monkeypatch):
     monkeypatch.delenv("LIBLINEAR_MULTICORE", raising=False)
     with pytest.raises(KfeatError, match="LIBLINEAR_MULTICORE does not name a folder"):
         list(multicore.run(1))

@@ -1,7 +1,5 @@
 """The pages of `make bench`: what was measured beside what, its spread, and which targets were missed."""
 
-from pathlib import Path
-
 from scripts.bench.__main__ import PARTS
 from scripts.bench.harness import Timings
 from scripts.bench.report import record, save_part, save_summary, table
@@ -13,14 +11,14 @@ ROWS = [
 ]
 
 
-def test_the_spread_is_that_of_the_ratios_round_by_round() -> None:
+def test_the_spread_is_that_of_the_ratios_round_by_round():
     found = Timings({"kfeat": [1.0, 2.0, 4.0], "other": [8.0, 4.0, 16.0]})
     assert found == {"kfeat": 2.0, "other": 8.0}
     assert found.spread("other", "kfeat") == "2 to 8"
     assert found.spread("other", "kfeat", share=10) == "20 to 80"
 
 
-def test_a_table_has_the_columns_that_any_row_has_and_dashes_elsewhere() -> None:
+def test_a_table_has_the_columns_that_any_row_has_and_dashes_elsewhere():
     head, _, *lines = table(ROWS).splitlines()
     columns = [cell.strip() for cell in head.strip("|").split("|")]
     assert columns == [
@@ -29,7 +27,7 @@ def test_a_table_has_the_columns_that_any_row_has_and_dashes_elsewhere() -> None
     assert [cell.strip() for cell in lines[2].strip("|").split("|")][2:] == ["–"] * 4 + ["12 MB", "x"]
 
 
-def test_the_summary_has_a_line_for_each_part_and_what_missed_its_target(tmp_path: Path) -> None:
+def test_the_summary_has_a_line_for_each_part_and_what_missed_its_target(tmp_path):
     save_part("maps", record("Maps beside\nothers.\n\nMore.", ROWS, 90), tmp_path)
     save_part("data", record("Loading.", ROWS[:1], 30), tmp_path)
     save_summary(tmp_path)
@@ -43,6 +41,6 @@ def test_the_summary_has_a_line_for_each_part_and_what_missed_its_target(tmp_pat
     assert "Maps beside" in (tmp_path / "maps.md").read_text()
 
 
-def test_a_part_is_a_file_with_a_function_run() -> None:
+def test_a_part_is_a_file_with_a_function_run():
     assert {"maps", "fourier", "sketches", "solvers", "data", "engine"} <= set(PARTS)
     assert not {"harness", "report", "dp_rfs"} & set(PARTS)

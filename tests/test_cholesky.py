@@ -7,7 +7,7 @@ from kfeat.solvers.newton_system import cholesky
 
 @pytest.mark.parametrize("block", [1, 7, 16, 40, 64])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_blocks_of_any_size_give_the_factor_of_the_whole(block: int, dtype: type) -> None:
+def test_blocks_of_any_size_give_the_factor_of_the_whole(block, dtype):
     A = np.random.default_rng(0).standard_normal((40, 40)).astype(dtype)
     A = A @ A.T + np.eye(40, dtype=dtype)
     factor, lower = cholesky(A.copy(), block)
@@ -19,7 +19,7 @@ def test_blocks_of_any_size_give_the_factor_of_the_whole(block: int, dtype: type
 
 
 @pytest.mark.parametrize("block", [2, 8])
-def test_what_is_not_positive_definite_is_refused(block: int) -> None:
+def test_what_is_not_positive_definite_is_refused(block):
     A = np.eye(5)
     A[4, 4] = -1.0
     with pytest.raises(LinAlgError):
@@ -27,7 +27,7 @@ def test_what_is_not_positive_definite_is_refused(block: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_matrix_at_which_openblas_ends_the_process() -> None:
+def test_a_matrix_at_which_openblas_ends_the_process():
     """With two threads on AVX-512 OpenBLAS writes beyond its buffer from 16,384 rows on."""
     n = 16_500
     x = np.linspace(0, 1, n)

@@ -2,7 +2,6 @@
 
 import re
 from inspect import getdoc, signature
-from typing import Any
 
 import pytest
 
@@ -14,7 +13,7 @@ PUBLIC = [*KERNELS.values(), *MAPS.values(), *SOLVERS.values()]
 
 
 @pytest.mark.parametrize("cls", PUBLIC)
-def test_the_parameters_section_names_every_parameter_and_no_other(cls: Any) -> None:
+def test_the_parameters_section_names_every_parameter_and_no_other(cls):
     text = getdoc(cls) or ""
     sections = dict(re.findall(r"^(\w+)\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, re.M | re.S))
     told = re.findall(r"^(\w[\w, ]*) : ", sections.get("Parameters", ""), re.M)
@@ -22,5 +21,5 @@ def test_the_parameters_section_names_every_parameter_and_no_other(cls: Any) -> 
 
 
 @pytest.mark.parametrize("cls", PUBLIC)
-def test_there_is_an_example(cls: Any) -> None:
+def test_there_is_an_example(cls):
     assert "\nExamples\n--------\n>>> " in (getdoc(cls) or "")

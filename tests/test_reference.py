@@ -10,7 +10,7 @@ DOCS = Path(__file__).parents[1] / "docs" / "reference"
 
 
 @pytest.mark.parametrize("package", ["kernels", "maps", "solvers"])
-def test_a_package_exports_what_the_reference_documents(package: str) -> None:
+def test_a_package_exports_what_the_reference_documents(package):
     page = (DOCS / f"{package}.rst").read_text(encoding="utf-8")
     documented = re.findall(r"^   (\w+)$", page, flags=re.MULTILINE)
     registry = package.upper()  # names to classes, for configs

@@ -1,23 +1,22 @@
 """What the data tests share: a web server of their own, and downloads that do not wait."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from kfeat.data import download
+from kfeat.data.formats import matrices
 from kfeat.text import say_once
-from tests.data.web import Web, running_web
+from tests.data.files import in_this_process
+from tests.data.web import running_web
 
 
 @pytest.fixture
-def web() -> Iterator[Web]:
+def web():
     with running_web() as web:
         yield web
 
 
 @pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_waiting(monkeypatch):
     """Retry at once, and without the environment's proxies between the tests and their own server."""
     monkeypatch.setattr(download, "BACK_OFF_S", 0.001)
     monkeypatch.setattr(download, "TIMEOUT_S", (2, 0.5))
@@ -26,12 +25,18 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def nothing_said() -> None:
+def nothing_said():
     """Let each test hear what a process says once."""
     say_once.cache_clear()
 
 
+@pytest.fixture
+def mat_in_this_process(monkeypatch):
+    """Read .mat files without a process for each, which takes most of a second."""
+    monkeypatch.setattr(matrices, "arrays_in", in_this_process)
+
+
 @pytest.fixture(scope="session")
-def real_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def real_cache(tmp_path_factory):
     """One cache for all tests on real files, so that each is parsed once."""
     return tmp_path_factory.mktemp("real")

@@ -3,7 +3,6 @@
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,15 +11,15 @@ from kfeat.data.cache import stamp_path, stamp_state, write_stamp
 from kfeat.data.catalogue import verify_file
 from kfeat.data.sources import RemoteFile, registry
 from kfeat.errors import DataError, KfeatError
-from tests.data.web import Web, toy
+from tests.data.web import toy
 
 
 @pytest.fixture
-def enter(web: Web, monkeypatch: pytest.MonkeyPatch) -> Any:
+def enter(web, monkeypatch):
     monkeypatch.setitem(registry(), "toy", toy(web))
 
 
-def test_every_entry_is_whole() -> None:
+def test_every_entry_is_whole():
     papers = {"adult", "mnist", "gisette", "covertype", "cpu", "census", "years", "nursery", "spambase"}
     assert papers | {"cod_rna", "ijcnn1", "house_16h", "gisette_mnist", "digits"} <= set(registry())
     for name, entry in registry().items():
@@ -32,11 +31,11 @@ def test_every_entry_is_whole() -> None:
         hashes = [value for value in (entry.fingerprint, *(file.sha256 for file in files)) if value]
         assert all(len(value) == 64 and set(value) <= set("0123456789abcdef") for value in hashes), name
         for part, counts in entry.labels.items():
-            assert sum(counts.values()) == entry.shape[part][0], name  # type: ignore[index]
+            assert sum(counts.values()) == entry.shape[part][0], name
 
 
-def test_one_path_is_one_file() -> None:
-    by_path: dict[str, RemoteFile] = {}
+def test_one_path_is_one_file():
+    by_path = {}
     for entry in registry().values():
         for form in entry.forms:
             for file in form.files.values():
@@ -44,7 +43,7 @@ def test_one_path_is_one_file() -> None:
 
 
 @pytest.mark.usefixtures("enter")
-def test_life_of_a_dataset(tmp_path: Path) -> None:
+def test_life_of_a_dataset(tmp_path):
     before = describe("toy", tmp_path)
     assert (before.fetched, before.parsed, before.verified, before.n_bytes) == (False, False, None, 0)
     with pytest.raises(DataError, match="fetch it first"):
@@ -61,7 +60,7 @@ def test_life_of_a_dataset(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("enter")
-def test_clean_leaves_what_others_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clean_leaves_what_others_use(tmp_path, monkeypatch):
     entry = registry()["toy"]
     other = entry.model_copy(update={"title": "Other"})
     monkeypatch.setitem(registry(), "other", other)
@@ -76,7 +75,7 @@ def test_clean_leaves_what_others_use(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.usefixtures("enter")
-def test_clean_everything(tmp_path: Path) -> None:
+def test_clean_everything(tmp_path):
     from kfeat.data import load
 
     own = tmp_path / "own.svm"
@@ -91,9 +90,7 @@ def test_clean_everything(tmp_path: Path) -> None:
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_fetch_all_ends_with_all_that_is_there_verified(
-    mirror: str, real_cache: Path, tmp_path: Path
-) -> None:
+def test_fetch_all_ends_with_all_that_is_there_verified(mirror, real_cache, tmp_path):
     for name in registry():
         files = describe(name, tmp_path).files
         if files and not any((Path(mirror) / file.path).is_file() for file, _, _ in files):
@@ -105,7 +102,7 @@ def test_fetch_all_ends_with_all_that_is_there_verified(
             assert verify(name, real_cache) == status
 
 
-def test_content_that_rots_under_an_unpinned_file_is_found(tmp_path: Path) -> None:
+def test_content_that_rots_under_an_unpinned_file_is_found(tmp_path):
     file = tmp_path / "file"
     file.write_bytes(b"as it was fetched")
     unpinned = RemoteFile.model_validate({"path": "file"})
@@ -121,7 +118,7 @@ def test_content_that_rots_under_an_unpinned_file_is_found(tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("enter")
-def test_verify_does_not_trust_stamps(tmp_path: Path) -> None:
+def test_verify_does_not_trust_stamps(tmp_path):
     fetch("toy", cache=tmp_path)
     file = tmp_path / "toy" / "train"
     stamp = (file.stat().st_mtime_ns, file.read_bytes())

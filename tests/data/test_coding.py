@@ -1,9 +1,7 @@
 """A coding does to any rows what training did to its own, by the names of the columns."""
 
 from decimal import Decimal
-from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,35 +9,37 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array, issparse
 
-from kfeat.data import Coding, Raw, Reading, load, load_raw
+from kfeat.data import Coding, Reading, load, load_raw
 from kfeat.data.coding import learn_coding
 from kfeat.data.columns import check_columns
 from kfeat.errors import DataError
-from tests.data.files import write
+from tests.data import files
 
 CSV = "age,colour,size,y\n1,red,S,yes\n2,blue,L,no\n4,red,M,yes\n"
 LEVELS = {"colour": ["blue", "red"], "size": ["L", "M", "S"]}
 WORDS = {"target": "y", "categorical": "one_hot"}
 
 
-def loaded(folder: Path, text: str = CSV, **options: Any) -> Raw:
-    source = {"path": str(write(folder, text, "toy.csv")), **WORDS, **options}
-    return load_raw(source, cache=folder / "cache")
+def loaded(folder, text=CSV, **options):
+    return files.loaded(folder, text, **WORDS | options)
 
 
-def coding(folder: Path, text: str = CSV, **options: Any) -> Coding:
-    found = loaded(folder, text, **options).coding
-    assert found is not None
-    return found
+def coding(folder, text=CSV, **options):
+    return loaded(folder, text, **options).coding
 
 
-def frame(**columns: Any) -> pd.DataFrame:
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    """What is learnt from the rows above, with all their words declared."""
+    return coding(tmp_path_factory.mktemp("known"), levels=LEVELS)
+
+
+def frame(**columns):
     return pd.DataFrame(columns)
 
 
-def test_columns_are_matched_by_name(tmp_path: Path) -> None:
+def test_columns_are_matched_by_name(tmp_path):
     raw = loaded(tmp_path)
-    assert raw.coding is not None
     rows = frame(size=["S", "L", "M"], y=["no"] * 3, colour=["red", "blue", "red"], age=[1, 2, 4])
     assert_array_equal(raw.coding.matrix(rows), raw.parts["train"].X)
     assert_array_equal(raw.coding.matrix(rows.drop(columns="y")), raw.parts["train"].X)
@@ -47,9 +47,8 @@ def test_columns_are_matched_by_name(tmp_path: Path) -> None:
     assert raw.n_features == 6
 
 
-def test_arrays_are_taken_in_the_order_of_training(tmp_path: Path) -> None:
+def test_arrays_are_taken_in_the_order_of_training(tmp_path):
     raw = loaded(tmp_path)
-    assert raw.coding is not None
     rows = np.array([[1, "red", "S"], [2, "blue", "L"], [4, "red", "M"]], dtype=object)
     assert_array_equal(raw.coding.matrix(rows), raw.parts["train"].X)
     with pytest.raises(DataError, match="expected rows of 3 columns as in training, got 2"):
@@ -78,24 +77,23 @@ def test_arrays_are_taken_in_the_order_of_training(tmp_path: Path) -> None:
         ({"age": pd.to_datetime(["2020-01-01"]), "colour": ["red"], "size": ["S"]}, "column age"),
     ],
 )
-def test_what_training_did_not_meet_is_refused(tmp_path: Path, rows: Any, message: str) -> None:
+def test_what_training_did_not_meet_is_refused(known, rows, message):
     with pytest.raises(DataError, match=message):
-        coding(tmp_path, levels=LEVELS).matrix(frame(**rows))
+        known.matrix(frame(**rows))
 
 
-def test_rows_are_counted_from_where_the_block_begins(tmp_path: Path) -> None:
-    found = coding(tmp_path, levels=LEVELS)
+def test_rows_are_counted_from_where_the_block_begins(known):
     with pytest.raises(DataError, match="row 12, column colour"):
-        found.matrix(frame(age=[1, 1], colour=["red", "x"], size=["S", "S"]), start=10)
+        known.matrix(frame(age=[1, 1], colour=["red", "x"], size=["S", "S"]), start=10)
 
 
-def test_a_column_twice_is_refused(tmp_path: Path) -> None:
+def test_a_column_twice_is_refused(known):
     rows = frame(age=[1], colour=["red"], size=["S"])
     with pytest.raises(DataError, match="each name once, got more than one column age"):
-        coding(tmp_path).matrix(pd.concat([rows, rows[["age"]]], axis=1))
+        known.matrix(pd.concat([rows, rows[["age"]]], axis=1))
 
 
-def test_whole_floats_stand_for_the_words_they_were(tmp_path: Path) -> None:
+def test_whole_floats_stand_for_the_words_they_were(tmp_path):
     levels = {"rooms": ["1", "2", "more"]}
     found = coding(tmp_path, "rooms,y\n1,0\n2,1\n2,1\n", levels=levels, categorical="ordinal", target="y")
     assert found.matrix(frame(rooms=[1.0, 2.0])).tolist() == [[0], [1]]
@@ -103,11 +101,10 @@ def test_whole_floats_stand_for_the_words_they_were(tmp_path: Path) -> None:
     assert found.matrix(frame(rooms=["more", "1"])).tolist() == [[2], [0]]
 
 
-def test_it_is_learnt_anew_where_arrays_are_kept(tmp_path: Path) -> None:
+def test_it_is_learnt_anew_where_arrays_are_kept(tmp_path):
     raw, again = loaded(tmp_path), loaded(tmp_path)
     data = load({"path": str(tmp_path / "toy.csv"), **WORDS}, {"split": "all"}, cache=tmp_path / "cache")
     for found in (raw.coding, again.coding, data.coding):
-        assert found is not None
         assert found.kinds == {"age": "number", "colour": "one_hot", "size": "one_hot"}
         assert (found.target, found.label_names, found.task) == ("y", ("no", "yes"), "classification")
         rows = frame(age=[1, 2, 4], colour=["red", "blue", "red"], size=["S", "L", "M"])
@@ -134,7 +131,7 @@ FRAME = pd.DataFrame(
 )
 
 
-def test_any_frame_is_coded_and_skops_keeps_what_was_learnt() -> None:
+def test_any_frame_is_coded_and_skops_keeps_what_was_learnt():
     skops = pytest.importorskip("skops.io")
     found = learn_coding(FRAME, Reading(categorical="one_hot", missing="mean"), task="regression")
     X = found.matrix(FRAME)
@@ -157,28 +154,26 @@ def test_any_frame_is_coded_and_skops_keeps_what_was_learnt() -> None:
         learn_coding(FRAME, Reading(missing="mean"))
 
 
-def test_columns_of_numbers_have_names_or_none() -> None:
+def test_columns_of_numbers_have_names_or_none():
     named = Coding("regression", 2, ["u", "v"], {"u": "number", "v": "number"})
     assert named.matrix(frame(v=[1], u=["2"])).tolist() == [[2, 1]]
     with pytest.raises(DataError, match="missing: v; not known: w"):
         named.matrix(frame(u=[1], w=[2]))
 
 
-def test_features_are_sparse_where_training_had_them_sparse(tmp_path: Path) -> None:
+def test_features_are_sparse_where_training_had_them_sparse(tmp_path):
     text = "word,y\n" + "".join(f"w{i:02d},{i % 2}\n" for i in range(60))
     raw = loaded(tmp_path, text)
-    assert raw.coding is not None
     coded = raw.coding.matrix(frame(word=["w03", "w59"]))
     assert issparse(coded)
     assert issparse(raw.parts["train"].X)
     assert coded.toarray().argmax(axis=1).tolist() == [3, 59]
 
 
-def test_formats_without_names_take_columns_as_they_are(tmp_path: Path) -> None:
+def test_formats_without_names_take_columns_as_they_are(tmp_path):
     X = np.array([[1.0, 2], [3, 0]])
     np.savez(tmp_path / "toy.npz", X=X, y=[0, 1])
     found = load_raw({"path": str(tmp_path / "toy.npz")}, cache=tmp_path / "cache").coding
-    assert found is not None
     assert (found.names, found.width, found.sparse) == ([], 2, False)
     for rows in (X, csr_array(X), X.tolist(), frame(a=[1, 3], b=[2, 0])):
         coded = found.matrix(rows)
@@ -190,7 +185,7 @@ def test_formats_without_names_take_columns_as_they_are(tmp_path: Path) -> None:
         found.matrix(np.array([[1, np.nan]]))
 
 
-def test_labels(tmp_path: Path) -> None:
+def test_labels(tmp_path):
     found = coding(tmp_path)
     with pytest.raises(DataError, match="row 2, column y: expected one of no, yes, got 'maybe'"):
         found.labels(frame(y=["no", "maybe"]))
@@ -206,7 +201,7 @@ def test_labels(tmp_path: Path) -> None:
         numbers.labels(frame(y=[None, 3]))
 
 
-def test_many_columns_are_matched_in_no_time() -> None:
+def test_many_columns_are_matched_in_no_time():
     names = [f"column {i}" for i in range(20_000)]
     start = perf_counter()
     check_columns(names[::-1], names, beside={None})

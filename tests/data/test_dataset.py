@@ -1,8 +1,5 @@
 """A dataset's fingerprint, on which published ids hang, and the folder of its arrays stay what they were."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -26,7 +23,7 @@ TABLE = "colour,size,kind\nred,1,b\nblue,2.5,a\nred,-3,b\n"
         ({"name": "quadric", "n": 60, "d": 3}, "0cce877a901fff25"),
     ],
 )
-def test_fingerprints_of_data_without_files_stay(source: Any, start: str, tmp_path: Path) -> None:
+def test_fingerprints_of_data_without_files_stay(source, start, tmp_path):
     raw = load_raw(source, cache=tmp_path)
     assert raw.fingerprint.startswith(start)
     assert fingerprint(source, tmp_path) == raw.fingerprint
@@ -40,7 +37,7 @@ def test_fingerprints_of_data_without_files_stay(source: Any, start: str, tmp_pa
         ("+1 1:0.5 3:1\n-1 2:1\n", {"format": "svmlight", "n_features": 4}, "203a24751f587ec9"),
     ],
 )
-def test_fingerprints_of_files_stay(content: str, options: Any, start: str, tmp_path: Path) -> None:
+def test_fingerprints_of_files_stay(content, options, start, tmp_path):
     source = {"path": str(write(tmp_path, content)), **options}
     raw = load_raw(source, cache=tmp_path / "cache")
     assert raw.fingerprint.startswith(start)
@@ -48,12 +45,12 @@ def test_fingerprints_of_files_stay(content: str, options: Any, start: str, tmp_
     assert fingerprint(source, tmp_path / "cache") == raw.fingerprint
 
 
-def test_arrays_of_earlier_versions_are_found_again(tmp_path: Path) -> None:
+def test_arrays_of_earlier_versions_are_found_again(tmp_path):
     folders = {form_folder(name, entry(name).forms[0], tmp_path).name for name in ("adult", "mnist")}
     assert folders == {"arrays-c71921e44472", "arrays-8f07b9baf9fa"}
 
 
-def test_fingerprint_does_not_depend_on_storage_but_on_every_number() -> None:
+def test_fingerprint_does_not_depend_on_storage_but_on_every_number():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, (5000, 7)).astype(np.uint8), rng.integers(0, 2, 5000)
     X[:, 3] = 0
@@ -79,7 +76,7 @@ def test_fingerprint_does_not_depend_on_storage_but_on_every_number() -> None:
     assert len({reference, *(fingerprint_of(parts) for parts in others)}) == len(others) + 1
 
 
-def test_blocks_are_the_rows_and_columns_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_are_the_rows_and_columns_asked_for(monkeypatch):
     X = np.arange(40.0).reshape(10, 4)
     parts = {"train": Part(X[:6], np.arange(6)), "test": Part(csr_array(X[6:]), np.arange(4))}
     raw = Raw("toy", "regression", parts)

@@ -2,31 +2,32 @@
 
 import bz2
 import gzip
+import io
 import json
 import logging
 import lzma
 import multiprocessing
+import tarfile
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kfeat.data.cache import content_sha256, open_content
 from kfeat.data.download import ATTEMPTS, ensure_file
 from kfeat.errors import DownloadError
-from tests.data.web import Answer, Web, remote
+from tests.data.files import in_two_processes, tgz, zipped
+from tests.data.web import Answer, remote
 
 GOOD = b"+1 1:0.5 3:1\n-1 2:1\n" * 1000
 
 
-def left_over(cache: Path) -> list[str]:
+def left_over(cache):
     """Return the files in a cache, without the locks."""
     return sorted(str(p.relative_to(cache)) for p in cache.rglob("*") if p.is_file() and p.suffix != ".lock")
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
-def test_content_counts_not_the_wrapper(web: Web, tmp_path: Path, pack: Any) -> None:
+def test_content_counts_not_the_wrapper(web, tmp_path, pack):
     url = web.serve("/file", Answer(pack(GOOD)))
     path = ensure_file(remote(GOOD, url), tmp_path, None)
     with open_content(path) as content:
@@ -46,7 +47,7 @@ def test_content_counts_not_the_wrapper(web: Web, tmp_path: Path, pack: Any) -> 
     ],
     ids=["503", "500", "429", "cut", "slow", "stalled"],
 )
-def test_passing_trouble_is_tried_again(web: Web, tmp_path: Path, trouble: Answer) -> None:
+def test_passing_trouble_is_tried_again(web, tmp_path, trouble):
     url = web.serve("/file", trouble, Answer(GOOD))
     path = ensure_file(remote(GOOD, url), tmp_path, None)
     assert path.read_bytes() == GOOD
@@ -70,9 +71,7 @@ def test_passing_trouble_is_tried_again(web: Web, tmp_path: Path, trouble: Answe
         (Answer(gzip.compress(GOOD)[:50] + b"\xff" * 60), 1, "cut short or corrupt"),
     ],
 )
-def test_wrong_files_are_refused(
-    web: Web, tmp_path: Path, answer: Answer, n_requests: int, message: str
-) -> None:
+def test_wrong_files_are_refused(web, tmp_path, answer, n_requests, message):
     url = web.serve("/file", answer)
     with pytest.raises(DownloadError, match=message) as caught:
         ensure_file(remote(GOOD, url), tmp_path, None)
@@ -86,20 +85,20 @@ def test_wrong_files_are_refused(
 @pytest.mark.parametrize(
     "body", [b"<html>", b"  \n<!doctype html>", b"", gzip.compress(b"<HTML></HTML>", mtime=0)]
 )
-def test_file_without_known_hash_must_still_be_data(web: Web, tmp_path: Path, body: bytes) -> None:
+def test_file_without_known_hash_must_still_be_data(web, tmp_path, body):
     url = web.serve("/file", Answer(body))
     with pytest.raises(DownloadError, match=r"HTML|empty"):
         ensure_file(remote(GOOD, url, known=False), tmp_path, None)
     assert left_over(tmp_path) == []
 
 
-def test_redirect_is_followed(web: Web, tmp_path: Path) -> None:
+def test_redirect_is_followed(web, tmp_path):
     moved = web.serve("/new", Answer(GOOD))
     url = web.serve("/old", Answer(status=302, location=moved))
     assert ensure_file(remote(GOOD, url), tmp_path, None).read_bytes() == GOOD
 
 
-def test_next_upstream_after_a_wrong_one(web: Web, tmp_path: Path) -> None:
+def test_next_upstream_after_a_wrong_one(web, tmp_path):
     web.serve("/b", Answer(status=404))
     urls = [web.serve("/a", Answer(b"wrong")), web.url + "/b", web.serve("/c", Answer(GOOD))]
     assert ensure_file(remote(GOOD, *urls), tmp_path, None).read_bytes() == GOOD
@@ -107,7 +106,7 @@ def test_next_upstream_after_a_wrong_one(web: Web, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["folder", "url"])
-def test_mirror_comes_first(web: Web, tmp_path: Path, kind: str) -> None:
+def test_mirror_comes_first(web, tmp_path, kind):
     url = web.serve("/file", Answer(GOOD))
     mirror = tmp_path / "mirror"
     (mirror / "toy").mkdir(parents=True)
@@ -119,9 +118,7 @@ def test_mirror_comes_first(web: Web, tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"stale"])
-def test_mirror_without_the_file_falls_through_and_says_so(
-    web: Web, tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes | None
-) -> None:
+def test_mirror_without_the_file_falls_through_and_says_so(web, tmp_path, caplog, content):
     url = web.serve("/file", Answer(GOOD))
     if content is not None:
         (tmp_path / "mirror" / "toy").mkdir(parents=True)
@@ -132,7 +129,7 @@ def test_mirror_without_the_file_falls_through_and_says_so(
     assert str(tmp_path / "mirror" / "toy" / "file") in caplog.text
 
 
-def test_offline_uses_cache_and_folder_only(web: Web, tmp_path: Path) -> None:
+def test_offline_uses_cache_and_folder_only(web, tmp_path):
     url = web.serve("/file", Answer(GOOD))
     web.serve("/mirror/toy/file", Answer(GOOD))
     with pytest.raises(DownloadError, match="offline"):
@@ -144,9 +141,7 @@ def test_offline_uses_cache_and_folder_only(web: Web, tmp_path: Path) -> None:
     assert ensure_file(remote(GOOD, url), tmp_path / "cache", None, offline=True).is_file()
 
 
-def test_damaged_cache_is_repaired_and_never_by_a_wrong_file(
-    web: Web, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_damaged_cache_is_repaired_and_never_by_a_wrong_file(web, tmp_path, caplog):
     url = web.serve("/file", Answer(GOOD), Answer(b"wrong"))
     path = ensure_file(remote(GOOD, url), tmp_path, None)
     path.write_bytes(b"bit rot")
@@ -160,9 +155,9 @@ def test_damaged_cache_is_repaired_and_never_by_a_wrong_file(
     assert "fetching it again" in caplog.text
 
 
-def test_killed_download_leaves_nothing_to_trip_over(web: Web, tmp_path: Path) -> None:
+def test_killed_download_leaves_nothing_to_trip_over(web, tmp_path):
     url = web.serve("/file", Answer(GOOD, stall_at=5000, stall_s=60), Answer(GOOD))
-    process = multiprocessing.get_context("spawn").Process(target=fetch_one, args=((url, str(tmp_path)),))
+    process = multiprocessing.get_context("spawn").Process(target=fetch_one, args=(url, tmp_path))
     process.start()
     while not web.requests:
         time.sleep(0.01)
@@ -173,7 +168,7 @@ def test_killed_download_leaves_nothing_to_trip_over(web: Web, tmp_path: Path) -
     assert left_over(tmp_path) == ["toy/file", "toy/file.sha256.json"]
 
 
-def test_file_put_by_hand_is_hashed(tmp_path: Path) -> None:
+def test_file_put_by_hand_is_hashed(tmp_path):
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy" / "file").write_bytes(GOOD)
     path = ensure_file(remote(GOOD), tmp_path, None)
@@ -183,20 +178,47 @@ def test_file_put_by_hand_is_hashed(tmp_path: Path) -> None:
         ensure_file(remote(GOOD), tmp_path, None)
 
 
-def test_cache_that_is_no_folder(web: Web, tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("a file")
-    with pytest.raises(DownloadError, match="KFEAT_CACHE"):
-        ensure_file(remote(GOOD, web.serve("/file", Answer(GOOD))), tmp_path / "cache", None)
+def fetch_one(url, cache):
+    assert ensure_file(remote(GOOD, url), cache, None).read_bytes() == GOOD
 
 
-def fetch_one(arguments: tuple[str, str]) -> bytes:
-    url, cache = arguments
-    return ensure_file(remote(GOOD, url), Path(cache), None).read_bytes()
-
-
-def test_several_processes_fetch_once(web: Web, tmp_path: Path) -> None:
+def test_several_processes_fetch_once(web, tmp_path):
     url = web.serve("/file", Answer(GOOD, delay_s=0.2))
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        contents = pool.map(fetch_one, [(url, str(tmp_path))] * 2, chunksize=1)
-    assert contents == [GOOD] * 2
+    in_two_processes(fetch_one, url, tmp_path)
     assert web.requests == ["/file"]
+
+
+def linked():
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        info = tarfile.TarInfo("data.txt")
+        info.type, info.linkname = tarfile.SYMTYPE, "/etc/hostname"
+        tar.addfile(info)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("pack", [tgz, zipped])
+@pytest.mark.parametrize("name", ["data.txt", "folder/data.txt"])
+def test_member_of_an_archive(web, tmp_path, pack, name):
+    url = web.serve("/pack", Answer(pack({"readme": b"-", name: GOOD}))) + "#data.txt"
+    assert ensure_file(remote(GOOD, url), tmp_path, None).read_bytes() == GOOD
+    assert not list(tmp_path.rglob("*.archive")) + list(tmp_path.rglob("*.part"))
+
+
+@pytest.mark.parametrize(
+    ("archive", "message"),
+    [
+        (tgz({"other": GOOD}), "expected one file data.txt in the archive, got 0"),
+        (tgz({"a/data.txt": GOOD, "b/data.txt": GOOD}), "got 2"),
+        (tgz({"data.txt": GOOD})[:-30], "not readable"),
+        (linked(), "got 0"),
+        (b"not an archive", "not readable"),
+        (zipped({"data.txt": GOOD})[:-30], "not readable"),
+    ],
+    ids=range(6),  # not the bytes, which hold the time: each process of a test run needs the same names
+)
+def test_bad_archives(web, tmp_path, archive, message):
+    url = web.serve("/pack", Answer(archive)) + "#data.txt"
+    with pytest.raises(DownloadError, match=message):
+        ensure_file(remote(GOOD, url), tmp_path / "cache", None)
+    assert left_over(tmp_path) == []

@@ -1,12 +1,10 @@
 """A look at a file says what is there, what to set, and what reading makes of it."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from kfeat.cli import main
 from kfeat.data.inspection import inspect
@@ -18,12 +16,12 @@ CSV = ",age,colour,when,y\r\n0,1,red,2020-01-01,yes\r\n1,,blue,2020-01-02,no\r\n
 WHOLE = {"target": "y", "categorical": "one_hot", "missing": "mean", "drop": ["when"]}
 
 
-def look(folder: Path, content: str = CSV, **options: Any) -> dict[str, Any]:
+def look(folder, content=CSV, **options):
     path = write(folder, content, "toy.csv")
     return inspect(FileSource(path=str(path), **options), folder / "cache")
 
 
-def test_columns_are_described_without_a_target(tmp_path: Path) -> None:
+def test_columns_are_described_without_a_target(tmp_path):
     report = look(tmp_path)
     columns = {column.pop("name"): column for column in report["columns"]}
     kinds = {name: (one["holds"], one["n_missing"], one["n_distinct"]) for name, one in columns.items()}
@@ -40,7 +38,7 @@ def test_columns_are_described_without_a_target(tmp_path: Path) -> None:
     assert not {"problem", "task"} & set(report)
 
 
-def test_what_reading_makes_of_it(tmp_path: Path) -> None:
+def test_what_reading_makes_of_it(tmp_path):
     report = look(tmp_path, **WHOLE)
     assert [column["role"] for column in report["columns"]] == ["feature"] * 3 + ["dropped", "target"]
     becomes = ["number", "number", "one_hot", "dropped", "target"]
@@ -50,7 +48,7 @@ def test_what_reading_makes_of_it(tmp_path: Path) -> None:
     assert json.loads(json.dumps(report)) == report
 
 
-def test_why_it_cannot_be_read(tmp_path: Path) -> None:
+def test_why_it_cannot_be_read(tmp_path):
     report = look(tmp_path, **{**WHOLE, "missing": None})
     assert "row 2, column age" in report["problem"]
     assert "classes" not in report
@@ -58,31 +56,31 @@ def test_why_it_cannot_be_read(tmp_path: Path) -> None:
         look(tmp_path, target="z")
 
 
-def test_infinite_numbers_and_empty_columns_are_shown(tmp_path: Path) -> None:
+def test_infinite_numbers_and_empty_columns_are_shown(tmp_path):
     report = look(tmp_path, "a,b,y\ninf,,0\n1,,1\n", target="y")
     assert report["columns"][0]["values"] == "1 to 1, mean 1"
     assert report["columns"][1]["holds"] == "nothing"
     assert "problem" in report
 
 
-def test_formats_without_names(tmp_path: Path) -> None:
+def test_formats_without_names(tmp_path):
     np.savez(tmp_path / "toy.npz", X=np.eye(3), y=[0, 1, 1])
     report = inspect(FileSource(path=str(tmp_path / "toy.npz")), tmp_path / "cache")
     assert (report["columns"], report["n_rows"], report["n_features"]) == ([], {"train": 3}, 3)
     assert report["classes"] == {"train": {"0": 1, "1": 2}}
 
 
-def info(*arguments: str) -> Result:
+def info(*arguments):
     return CliRunner().invoke(main, ["data", "info", *arguments])
 
 
 @pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def file(tmp_path, monkeypatch):
     monkeypatch.setenv("KFEAT_CACHE", str(tmp_path / "cache"))
     return str(write(tmp_path, CSV, "toy.csv"))
 
 
-def test_the_command_shows_it(file: str) -> None:
+def test_the_command_shows_it(file):
     result = info(file)
     assert result.exit_code == 0
     assert "n_rows: {train: 3}" in result.stdout
@@ -96,14 +94,14 @@ def test_the_command_shows_it(file: str) -> None:
     assert "--target" not in result.stdout
 
 
-def test_the_table_is_not_too_wide(file: str, tmp_path: Path) -> None:
+def test_the_table_is_not_too_wide(file, tmp_path):
     text = f"{'long ' * 30},y\n" + "".join(f"{'word ' * 30}{i % 3},{i % 2}\n" for i in range(9))
     shown = info(str(write(tmp_path, text, "wide.csv"))).stdout
     assert max(map(len, shown.splitlines()[1:4])) < 110
     assert "..." in shown
 
 
-def test_the_command_says_what_stands_in_the_way(file: str, tmp_path: Path) -> None:
+def test_the_command_says_what_stands_in_the_way(file, tmp_path):
     result = info(file, "--target", "-1")
     assert result.exit_code == 2
     assert "colour" in result.stdout
@@ -119,14 +117,14 @@ def test_the_command_says_what_stands_in_the_way(file: str, tmp_path: Path) -> N
         assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
 
 
-def test_a_delimiter_is_taken_as_it_is(file: str, tmp_path: Path) -> None:
+def test_a_delimiter_is_taken_as_it_is(file, tmp_path):
     path = str(write(tmp_path, "a;y\n1.5;0\n2;1\n", "signs.csv"))
     result = info(path, "--target", "y", "--set", "delimiter=;")
     assert result.exit_code == 0, result.stderr
     assert "1.5 to 2, mean 1.75" in result.stdout
 
 
-def test_json(file: str) -> None:
+def test_json(file):
     found = json.loads(info(file, "--format", "json").stdout)
     assert [column["holds"] for column in found["columns"]] == [
         "numbers",

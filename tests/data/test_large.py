@@ -18,13 +18,13 @@ SPEC = {"name": "large_quadric", "n": 70_000, "d": 4}
 IN_ORDER = {"split": {"kind": "in_order", "n_train": 69_000}}
 
 
-def mapped(X: np.ndarray) -> bool:
+def mapped(X):
     while isinstance(X, np.ndarray) and not isinstance(X, np.memmap):
         X = X.base
     return isinstance(X, np.memmap)
 
 
-def test_the_first_rows_do_not_depend_on_how_many_there_are(tmp_path: Path) -> None:
+def test_the_first_rows_do_not_depend_on_how_many_there_are(tmp_path):
     for task in ("classification", "regression"):
         whole, part = (
             load_raw({**SPEC, "n": n, "task": task}, cache=tmp_path).parts["train"] for n in (70_000, 66_000)
@@ -34,7 +34,7 @@ def test_the_first_rows_do_not_depend_on_how_many_there_are(tmp_path: Path) -> N
         assert_array_equal(whole.y[:66_000], part.y)
 
 
-def test_they_are_generated_once_and_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_they_are_generated_once_and_mapped(tmp_path, monkeypatch):
     first = load_raw(SPEC, cache=tmp_path)
     monkeypatch.setattr("kfeat.data.generators.generate_large", None)
     again = load_raw(SPEC, cache=tmp_path)
@@ -44,7 +44,7 @@ def test_they_are_generated_once_and_mapped(tmp_path: Path, monkeypatch: pytest.
     assert [path.name for path in tmp_path.iterdir()] == ["generated"]
 
 
-def test_targets_mean_what_the_specification_says(tmp_path: Path) -> None:
+def test_targets_mean_what_the_specification_says(tmp_path):
     exact, noisy = (
         load_raw({**SPEC, "noise": noise}, cache=tmp_path).parts["train"].y for noise in (0.0, 0.1)
     )
@@ -62,7 +62,7 @@ def test_targets_mean_what_the_specification_says(tmp_path: Path) -> None:
     assert abs((noise - values.y).std() - 0.3) < 0.01
 
 
-def test_a_split_in_order_copies_nothing(tmp_path: Path) -> None:
+def test_a_split_in_order_copies_nothing(tmp_path):
     raw = load_raw(SPEC, cache=tmp_path)
     data = load(SPEC, IN_ORDER, cache=tmp_path, on_disk=True)
     assert mapped(data.X_train)
@@ -83,7 +83,7 @@ def test_a_split_in_order_copies_nothing(tmp_path: Path) -> None:
         {"split": {"kind": "fraction", "train": 0.5}, "scale": "minmax", "constant_features": "drop"},
     ],
 )
-def test_what_the_protocol_changes_is_the_same_in_a_file(tmp_path: Path, protocol: dict) -> None:
+def test_what_the_protocol_changes_is_the_same_in_a_file(tmp_path, protocol):
     held, on_disk = (
         load(SPEC, protocol, cache=tmp_path, random_state=3, on_disk=place) for place in (False, True)
     )
@@ -95,7 +95,7 @@ def test_what_the_protocol_changes_is_the_same_in_a_file(tmp_path: Path, protoco
     assert_array_equal(on_disk.y_train, held.y_train)
 
 
-def test_a_split_in_order_needs_rows_for_both_sides(tmp_path: Path) -> None:
+def test_a_split_in_order_needs_rows_for_both_sides(tmp_path):
     for n_train, n_test in ((70_000, None), (80_000, None), (60_000, 20_000)):
         split = {"kind": "in_order", "n_train": n_train} | ({"n_test": n_test} if n_test else {})
         with pytest.raises(DataError, match=r"large_quadric: expected .* rows, got"):
@@ -104,7 +104,7 @@ def test_a_split_in_order_needs_rows_for_both_sides(tmp_path: Path) -> None:
     assert (small.X_train.shape[0], small.X_test.shape[0]) == (10, 20)
 
 
-def test_more_than_a_disk_holds_is_refused() -> None:
+def test_more_than_a_disk_holds_is_refused():
     with pytest.raises(ConfigError, match="expected n \\* d to be"):
         load({**SPEC, "n": 10**9, "d": 1000})
     assert LargeQuadric(name="large_quadric", n=50_000_000, d=50).n == 50_000_000
@@ -124,6 +124,6 @@ print(peak_memory_mb() - before)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from Linux")
-def test_making_and_loading_takes_less_memory_than_the_data() -> None:
+def test_making_and_loading_takes_less_memory_than_the_data():
     shown = subprocess.run([sys.executable, "-c", MAKE, "200000"], capture_output=True, text=True, check=True)
     assert float(shown.stdout) < 0.7 * 200_000 * 200 * 4 / 1e6  # of 160 MB

@@ -4,7 +4,6 @@ import math
 import os
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,7 +27,7 @@ UNUSABLE = {
 
 @pytest.mark.parametrize("kind", UNUSABLE)
 @pytest.mark.parametrize("role", ["path", "test"])
-def test_paths_that_cannot_be(tmp_path: Path, kind: str, role: str) -> None:
+def test_paths_that_cannot_be(tmp_path, kind, role):
     path, message = UNUSABLE[kind]
     (tmp_path / "good.csv").write_text("a,y\n1,0\n2,1\n")
     source = {"path": str(tmp_path / "good.csv"), "format": "csv", "target": "y", role: path}
@@ -42,7 +41,7 @@ def test_paths_that_cannot_be(tmp_path: Path, kind: str, role: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["a file", "a pipe"])
-def test_cache_folders_that_cannot_be_used(tmp_path: Path, kind: str) -> None:
+def test_cache_folders_that_cannot_be_used(tmp_path, kind):
     cache = tmp_path / "taken"
     cache.write_text("") if kind == "a file" else os.mkfifo(cache)
     acts = [partial(act, "adult", cache=cache) for act in (load, fetch, describe, verify, path, clean)]
@@ -51,11 +50,11 @@ def test_cache_folders_that_cannot_be_used(tmp_path: Path, kind: str) -> None:
             act()
 
 
-def test_a_cache_that_is_full_or_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_is_full_or_read_only(tmp_path, monkeypatch):
     own = tmp_path / "good.csv"
     own.write_text("a,y\n1,0\n2,1\n")
 
-    def refuse(*_: Any, **__: Any) -> None:
+    def refuse(*_, **__):
         raise PermissionError(30, "Read-only file system")
 
     monkeypatch.setattr(Path, "mkdir", refuse)
@@ -77,32 +76,16 @@ def test_a_cache_that_is_full_or_read_only(tmp_path: Path, monkeypatch: pytest.M
         ({"split": HALF, "binarise": {"positive": math.nan}}, r"protocol\.binarise.*finite"),
     ],
 )
-def test_numbers_without_meaning_in_a_protocol(protocol: Any, message: str) -> None:
+def test_numbers_without_meaning_in_a_protocol(protocol, message):
     with pytest.raises(KfeatError, match=message):
         load(SPEC, protocol)
-
-
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ({**SPEC, "n": 10**12}, "n [*] d to be 2,000,000,000 at most"),
-        ({**SPEC, "seed": 10**30}, "less than"),
-        ({"path": "a.csv", "n_train": 10**30}, "at most"),
-        ({"path": "a.svm", "n_features": 10**30}, "at most"),
-        ({"path": "a.csv", "fingerprint": "\ud800"}, "fingerprint"),
-        ({"name": "adult", "fingerprint": "00"}, "fingerprint"),
-    ],
-)
-def test_numbers_without_meaning_in_a_source(source: Any, message: str, tmp_path: Path) -> None:
-    with pytest.raises(KfeatError, match=message):
-        load(source, cache=tmp_path)
 
 
 @pytest.mark.parametrize(
     "content", ["a,y\n1e300,0\n2,1\n", "a,b,y\n1e300,0,0\n0,0,1\n0,0,0\n0,0,1\n0,0,0\n0,0,1\n"]
 )
 @pytest.mark.parametrize("scale", ["none", {"divide": 2}, "zscore"])
-def test_values_that_single_precision_cannot_hold(tmp_path: Path, content: str, scale: Any) -> None:
+def test_values_that_single_precision_cannot_hold(tmp_path, content, scale):
     own = tmp_path / "large.csv"
     own.write_text(content)
     protocol = {"split": "all", "scale": scale}

@@ -1,7 +1,5 @@
 """The protocol: each switch does what it says, dense and sparse, and learns on the training rows only."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -18,7 +16,7 @@ X = RNG.normal(3, 2, (90, 5)) * (RNG.random((90, 5)) < 0.5)
 X[:, 3] = 7.0  # constant
 X[4] = 0.0  # a zero row
 Y = np.arange(90) % 4
-SCALINGS: list[Any] = [
+SCALINGS = [
     "none",
     "minmax",
     "minmax_symmetric",
@@ -31,7 +29,7 @@ SCALINGS: list[Any] = [
 ]
 
 
-def raw(X: Any = X, y: Any = Y, n_train: int | None = 60, task: Any = "classification") -> Raw:
+def raw(X=X, y=Y, n_train=60, task="classification"):
     """Return a dataset whose test file starts at row n_train, or without a test file."""
     parts = {"train": Part(X[:n_train], y[:n_train])}
     if n_train is not None:
@@ -39,16 +37,16 @@ def raw(X: Any = X, y: Any = Y, n_train: int | None = 60, task: Any = "classific
     return Raw("toy", task, parts, recorded="f" * 64, verified=True)
 
 
-def protocol(**switches: Any) -> Protocol:
+def protocol(**switches):
     return Protocol.model_validate({"dtype": "float64", **switches})
 
 
-def dense(X: Any) -> Any:
+def dense(X):
     return X.toarray() if issparse(X) else X
 
 
 @pytest.mark.parametrize("scale", SCALINGS, ids=str)
-def test_sparse_is_dense(scale: Any) -> None:
+def test_sparse_is_dense(scale):
     with_dense = prepare(raw(), protocol(scale=scale), 0)
     with_sparse = prepare(raw(csr_array(X)), protocol(scale=scale), 0)
     assert_allclose(dense(with_sparse.X_train), with_dense.X_train, atol=1e-12)
@@ -58,7 +56,7 @@ def test_sparse_is_dense(scale: Any) -> None:
 @pytest.mark.parametrize("scale", SCALINGS, ids=str)
 @pytest.mark.parametrize("constant", ["keep", "drop"])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_everything_is_learnt_on_the_training_rows(scale: Any, constant: str, sparse: bool) -> None:
+def test_everything_is_learnt_on_the_training_rows(scale, constant, sparse):
     other = X.copy()
     other[60:] = 1000 * RNG.normal(size=(30, 5))
     kind = csr_array if sparse else np.asarray
@@ -68,7 +66,7 @@ def test_everything_is_learnt_on_the_training_rows(scale: Any, constant: str, sp
     assert not np.allclose(dense(ours.X_test), dense(others.X_test))
 
 
-def test_scalings_by_their_formulas() -> None:
+def test_scalings_by_their_formulas():
     T = X[:60]
     low, high = T.min(axis=0), T.max(axis=0)
     span = np.where(high > low, high - low, 1)
@@ -89,9 +87,7 @@ def test_scalings_by_their_formulas() -> None:
 @pytest.mark.parametrize("scale", SCALINGS, ids=str)
 @pytest.mark.parametrize("constant", ["keep", "drop"])
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
-def test_raw_rows_become_what_training_had_a_block_at_a_time(
-    scale: Any, constant: str, kind: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_raw_rows_become_what_training_had_a_block_at_a_time(scale, constant, kind, monkeypatch):
     switches = Protocol.model_validate({"scale": scale, "constant_features": constant})
     data = prepare(raw(kind(X)), switches, 0)
     monkeypatch.setattr("kfeat.data.dataset.BLOCK_VALUES", 40)
@@ -102,7 +98,7 @@ def test_raw_rows_become_what_training_had_a_block_at_a_time(
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
-def test_dtype_and_float32_of_large_offsets(kind: Any) -> None:
+def test_dtype_and_float32_of_large_offsets(kind):
     shifted = X + 1e8  # float32 would lose everything if it came before the scaling
     data = prepare(raw(kind(shifted)), Protocol.model_validate({"scale": "zscore"}), 0)
     assert data.X_train.dtype == np.float32
@@ -110,7 +106,7 @@ def test_dtype_and_float32_of_large_offsets(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
-def test_constant_features_dropped(kind: Any) -> None:
+def test_constant_features_dropped(kind):
     varying = X.copy()
     varying[:60, 3] = 7.0
     varying[70, 3] = 1.0  # varies in the test rows only
@@ -121,7 +117,7 @@ def test_constant_features_dropped(kind: Any) -> None:
         prepare(raw(kind(np.ones((90, 2)))), protocol(constant_features="drop"), 0)
 
 
-def rows_of(data: Any) -> tuple[list[int], list[int]]:
+def rows_of(data):
     """Return which rows were drawn, from data whose only feature is the row's number."""
     return dense(data.X_train)[:, 0].astype(int).tolist(), dense(data.X_test)[:, 0].astype(int).tolist()
 
@@ -130,7 +126,7 @@ NUMBERED = np.arange(90.0)[:, None]
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
-def test_splits_draw_disjoint_rows_of_the_sizes_asked(kind: Any) -> None:
+def test_splits_draw_disjoint_rows_of_the_sizes_asked(kind):
     sizes = {
         (("kind", "official"),): (60, 30),
         (("kind", "official"), ("max_train", 20), ("max_test", 10)): (20, 10),
@@ -148,7 +144,7 @@ def test_splits_draw_disjoint_rows_of_the_sizes_asked(kind: Any) -> None:
         assert test == sorted(set(test))
 
 
-def test_all_rows_train_and_test() -> None:
+def test_all_rows_train_and_test():
     train, test = rows_of(prepare(raw(NUMBERED), protocol(split="all"), 0))
     assert train == test == list(range(90))
     train, test = rows_of(prepare(raw(NUMBERED), protocol(split={"kind": "all", "max_train": 20}), 0))
@@ -156,7 +152,7 @@ def test_all_rows_train_and_test() -> None:
     assert train == test
 
 
-def test_the_rows_to_train_of_one_seed_are_those_tested_by_all_and_left_out_by_sample() -> None:
+def test_the_rows_to_train_of_one_seed_are_those_tested_by_all_and_left_out_by_sample():
     """So that training accuracy and accuracy on other rows are of one model."""
     on_itself = rows_of(
         prepare(raw(NUMBERED), protocol(split={"kind": "all", "max_train": 20, "seed": 4}), 0)
@@ -168,8 +164,11 @@ def test_the_rows_to_train_of_one_seed_are_those_tested_by_all_and_left_out_by_s
     assert sorted(on_others[0] + on_others[1]) == list(range(90))
 
 
-def test_labels_follow_their_rows() -> None:
-    for split in [{"kind": "fraction", "train": 0.5}, {"kind": "official", "max_train": 9}]:
+def test_labels_follow_their_rows():
+    for split in [
+        {"kind": "fraction", "train": 0.5},
+        {"kind": "official", "max_train": 9},
+    ]:
         data = prepare(raw(NUMBERED), protocol(split=split), 1)
         assert_array_equal(data.y_train, data.X_train[:, 0].astype(int) % 4)
         assert_array_equal(data.y_test, data.X_test[:, 0].astype(int) % 4)
@@ -190,15 +189,15 @@ def test_labels_follow_their_rows() -> None:
         ({"kind": "sample", "n_train": 50, "seed": 0}, False),
     ],
 )
-def test_random_tells_whether_repeats_differ(split: Any, random: bool) -> None:
+def test_random_tells_whether_repeats_differ(split, random):
     switches = protocol(split=split)
     one, two = (rows_of(prepare(raw(NUMBERED), switches, seed)) for seed in (0, 1))
     assert (one != two) == random == switches.random
     assert one == rows_of(prepare(raw(NUMBERED), switches, 0))
 
 
-def test_a_split_of_the_train_file_never_sees_the_test_file() -> None:
-    splits: list[Any] = [
+def test_a_split_of_the_train_file_never_sees_the_test_file():
+    splits = [
         {"kind": "fraction", "train": 0.6},
         {"kind": "sample", "n_train": 30},
         {"kind": "all"},
@@ -214,7 +213,7 @@ def test_a_split_of_the_train_file_never_sees_the_test_file() -> None:
         assert sorted({*alone[0], *alone[1]}) == list(range(60)), split
 
 
-def test_binarisation() -> None:
+def test_binarisation():
     against = prepare(raw(), protocol(binarise={"positive": 2}), 0)
     assert_array_equal(against.y_train, np.where(Y[:60] == 2, 1, -1))
     halves = {tuple(prepare(raw(), protocol(binarise={"random_half": s}), 0).y_test) for s in range(20)}
@@ -240,7 +239,7 @@ def test_binarisation() -> None:
         (raw(y=Y / 7, task="regression"), {"binarise": {"positive": 0}}, "regression"),
     ],
 )
-def test_impossible_demands(data: Raw, switches: Any, message: str) -> None:
+def test_impossible_demands(data, switches, message):
     with pytest.raises(DataError, match=message):
         prepare(data, protocol(**switches), 0)
 
@@ -263,15 +262,16 @@ def test_impossible_demands(data: Raw, switches: Any, message: str) -> None:
         ({"scaling": "none"}, "scaling"),
     ],
 )
-def test_protocols_are_parsed_strictly(switches: Any, message: str) -> None:
+def test_protocols_are_parsed_strictly(switches, message):
     with pytest.raises(ValidationError, match=message):
         Protocol.model_validate(switches)
 
 
 @pytest.mark.parametrize("scale", SCALINGS, ids=str)
-def test_canonical_form_comes_back_and_does_not_depend_on_spelling(scale: Any) -> None:
-    split = {"kind": "fraction", "train": 0.6}
-    ours = Protocol.model_validate({"scale": scale, "split": split, "binarise": {"random_half": 1}})
+def test_canonical_form_comes_back_and_does_not_depend_on_spelling(scale):
+    ours = Protocol.model_validate(
+        {"scale": scale, "split": {"kind": "fraction", "train": 0.6}, "binarise": {"random_half": 1}}
+    )
     assert Protocol.model_validate(ours.model_dump(mode="json")) == ours
     assert hash(ours) == hash(Protocol.model_validate(ours.model_dump(mode="json")))
     assert Protocol() == Protocol.model_validate({"scale": ["none"], "split": {"kind": "official"}})

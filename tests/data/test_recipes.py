@@ -1,7 +1,5 @@
 """Datasets made of the files of others: Gisette's stand-in, and Covertype in LIBSVM's form."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -12,7 +10,7 @@ from kfeat.data.loading import load_raw, read_form
 from kfeat.data.sources import entry
 
 
-def toy_mnist() -> Raw:
+def toy_mnist():
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (9000, 784)).astype(np.uint8) * (rng.random((9000, 784)) < 0.4)
     labels = np.arange(9000) % 2 * 5 + 4
@@ -21,7 +19,7 @@ def toy_mnist() -> Raw:
 
 
 @pytest.mark.slow
-def test_stand_in_for_gisette_has_its_make() -> None:
+def test_stand_in_for_gisette_has_its_make():
     made = generators.gisette_mnist(toy_mnist())
     train, test = made.parts["train"], made.parts["test"]
     assert (train.X.shape, test.X.shape) == ((6000, 5000), (1000, 5000))
@@ -36,7 +34,7 @@ def test_stand_in_for_gisette_has_its_make() -> None:
     assert_array_equal(sums[::2], sums[1::2])
 
 
-def test_real_features_are_pixels_and_products() -> None:
+def test_real_features_are_pixels_and_products():
     images = toy_mnist().parts["train"].X[:50]
     features = generators.real_features(images, np.random.default_rng(1))
     area = images.reshape(-1, 28, 28)[:, 3:18, 4:24].reshape(50, -1) / 255
@@ -50,7 +48,7 @@ def test_real_features_are_pixels_and_products() -> None:
     assert all(column.tobytes() in products for column in features[:, generators.N_PIXELS :].T)
 
 
-def test_covertype_is_scaled_as_libsvm_does() -> None:
+def test_covertype_is_scaled_as_libsvm_does():
     part = Part(np.array([[1.0, 0], [2, 1], [4, 0]]), np.array([1, 2, 7]))
     uci = Raw("covertype_uci", "classification", {"train": part})
     made = generators.covertype_binary(uci).parts["train"]
@@ -60,7 +58,7 @@ def test_covertype_is_scaled_as_libsvm_does() -> None:
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_covertype_is_the_same_from_both_forms(mirror: str, real_cache: Path) -> None:
+def test_covertype_is_the_same_from_both_forms(mirror, real_cache):
     for name in ("covertype", "covertype_uci"):
         load_raw(name, mirror=mirror, cache=real_cache, offline=True)
     known = entry("covertype")
@@ -70,7 +68,7 @@ def test_covertype_is_the_same_from_both_forms(mirror: str, real_cache: Path) ->
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_stand_in_for_gisette_is_learnable_and_about_as_sparse(mirror: str, real_cache: Path) -> None:
+def test_stand_in_for_gisette_is_learnable_and_about_as_sparse(mirror, real_cache):
     raw = load_raw("gisette_mnist", mirror=mirror, cache=real_cache, offline=True)
     train, test = raw.parts["train"], raw.parts["test"]
     assert 0.12 < (train.X > 0).mean() < 0.14

@@ -9,7 +9,7 @@ from kfeat.data.protocol import Protocol
 
 
 @pytest.mark.parametrize("step", ["zscore_numbers", "power"])
-def test_columns_of_numbers_are_scaled_and_those_of_0_and_1_stay(step: str) -> None:
+def test_columns_of_numbers_are_scaled_and_those_of_0_and_1_stay(step):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.lognormal(2, 1, 900), rng.random(900) < 0.1, rng.normal(5, 3, 900)]).astype(
         float

@@ -1,8 +1,5 @@
 """The shape that is told beforehand is that of the data once they are loaded."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from kfeat.data import FileSource, Protocol, load
@@ -10,7 +7,7 @@ from kfeat.data.catalogue import Shape, shape_of
 from kfeat.data.generators import Normal
 from kfeat.data.protocol import split_sizes
 
-SPLITS: list[dict[str, Any]] = [
+SPLITS = [
     {"kind": "all"},
     {"kind": "all", "max_train": 20},
     {"kind": "all", "max_train": 20, "max_test": 7},
@@ -25,7 +22,7 @@ SPLITS: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> FileSource:
+def source(tmp_path):
     """A sparse file of 101 rows to train and one of 37 to test."""
     for name, n in (("train", 101), ("test", 37)):
         lines = [f"{1 if i % 3 else -1} {i % 8 + 1}:{i + 1} {i % 8 + 2}:2\n" for i in range(n)]
@@ -37,33 +34,28 @@ def source(tmp_path: Path) -> FileSource:
 
 @pytest.mark.parametrize("split", SPLITS, ids=str)
 @pytest.mark.parametrize("scale", ["none", "unit_rows", "zscore"])
-def test_rows_columns_and_stored_values_are_those_of_the_data(
-    source: FileSource, split: dict[str, Any], scale: str
-) -> None:
+def test_rows_columns_and_stored_values_are_those_of_the_data(source, split, scale):
     protocol = Protocol.model_validate({"split": split, "scale": scale})
     data = load(source, protocol)
     shape = shape_of(source, protocol)
-    assert shape is not None
     assert (shape.n_train, shape.n_features) == data.X_train.shape
     assert (shape.n_test, shape.n_features) == data.X_test.shape
     assert shape.stored == pytest.approx(1.0 if scale == "zscore" else 2 / 40)
 
 
-def test_the_registry_and_generators_say_it_without_any_file() -> None:
+def test_the_registry_and_generators_say_it_without_any_file():
     mnist = shape_of("mnist", Protocol())
-    assert mnist is not None
     assert (mnist.n_train, mnist.n_test, mnist.n_features, mnist.stored) == (60_000, 10_000, 784, 1.0)
     assert len(mnist.classes) == 10
     assert sum(mnist.classes) == pytest.approx(1)
     binary = shape_of("mnist", Protocol.model_validate({"binarise": {"positive": 8}}))
-    assert binary is not None
     assert binary.classes == (0.5, 0.5)
     drawn = Normal(name="normal", n=50, d=3)
     protocol = Protocol.model_validate({"split": "all"})
     assert shape_of(drawn, protocol) == Shape(50, 50, 3, generated=150)
 
 
-def test_a_split_in_order_takes_what_it_says_and_the_rest() -> None:
+def test_a_split_in_order_takes_what_it_says_and_the_rest():
     split = Protocol.model_validate({"split": {"kind": "in_order", "n_train": 90}}).split
     assert split_sizes(split, 80, 20, "numbers") == (90, 10)
     few = Protocol.model_validate({"split": {"kind": "in_order", "n_train": 90, "n_test": 3}}).split

@@ -1,58 +1,48 @@
 """Files for a model that exists are read block by block, and coded as its training rows were."""
 
 import gzip
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from scipy.io import savemat
 from scipy.sparse import issparse
 
-from kfeat.data import Coding, Reading, Rows, load_raw, read_rows
-from kfeat.data.formats import matrices
+from kfeat.data import Reading, load_raw, read_rows
 from kfeat.errors import DataError
-from tests.data.files import write
-from tests.data.test_idx import idx
+from tests.data.files import dense, idx, loaded, mat, npz, write
 from tests.fuzz.data_samples import FILES, Y
-from tests.fuzz.test_data_files import in_this_process
 
 CSV = "age,colour,y\n1,red,a\n2,blue,b\n,red,a\n4,,b\n5,red,a\n"
-OPTIONS: dict[str, Any] = {"target": "y", "categorical": "one_hot", "missing": "mean"}
+OPTIONS = {"target": "y", "categorical": "one_hot", "missing": "mean"}
 
 
-def learnt(folder: Path, content: str | bytes = CSV, name: str = "train.csv", **options: Any) -> Coding:
-    source = {"path": str(write(folder, content, name)), **options}
-    found = load_raw(source, cache=folder / "cache").coding
-    assert found is not None
-    return found
+def learnt_values(folder, content=CSV, name="train.csv", **options):
+    return loaded(folder, content, name, **options).coding
 
 
-def rows_of(path: Path, options: Any, coding: Coding, size: int = 2) -> list[Rows]:
+@pytest.fixture(scope="module")
+def known(tmp_path_factory):
+    """What is learnt from the first rows."""
+    return learnt_values(tmp_path_factory.mktemp("known"), **OPTIONS)
+
+
+def rows_of(path, options, coding, size=2):
     return list(read_rows(path, Reading(**options), coding, size))
 
 
-def dense(X: Any) -> Any:
-    return X.toarray() if issparse(X) else X
-
-
-def joined(blocks: list[Rows]) -> Any:
+def joined(blocks):
     return np.vstack([dense(block.X) for block in blocks])
 
 
+@pytest.mark.usefixtures("mat_in_this_process")
 @pytest.mark.parametrize("kind", FILES)
-def test_every_format_gives_the_features_and_labels_of_training(
-    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(matrices, "arrays_in", in_this_process)
+def test_every_format_gives_the_features_and_labels_of_training(tmp_path, kind):
     content, options = FILES[kind]
     path = write(tmp_path, content)
-    source: dict[str, Any] = {"path": str(path), **options}
+    source = {"path": str(path), **options}
     if options["format"] == "idx":
         source["labels"] = str(write(tmp_path, idx(Y), "labels"))
     raw = load_raw(source, cache=tmp_path / "cache")
-    assert raw.coding is not None
     blocks = rows_of(path, options, raw.coding, size=5)
     n = len(raw.y)
     assert [block.start for block in blocks] == list(range(0, n, 5))
@@ -64,8 +54,8 @@ def test_every_format_gives_the_features_and_labels_of_training(
         assert_array_equal(np.concatenate([block.y for block in blocks]), raw.y)
 
 
-def test_a_header_with_the_names_of_training_is_one_whatever_it_looks_like(tmp_path: Path) -> None:
-    coding = learnt(tmp_path, "2019,2020,2021,y\n1,2,3,0\n4,5,6,1\n", target="y")
+def test_a_header_with_the_names_of_training_is_one_whatever_it_looks_like(tmp_path):
+    coding = learnt_values(tmp_path, "2019,2020,2021,y\n1,2,3,0\n4,5,6,1\n", target="y")
     path = write(tmp_path, "2021,2019,2020\n3,1,2\n", "new.csv")
     assert joined(rows_of(path, {"target": "y"}, coding)).tolist() == [[1, 2, 3]]
     other = write(tmp_path, "2021,2019,2022\n3,1,2\n", "other.csv")
@@ -73,8 +63,8 @@ def test_a_header_with_the_names_of_training_is_one_whatever_it_looks_like(tmp_p
         rows_of(other, {"target": "y"}, coding)
 
 
-def test_the_target_may_be_missing_and_columns_come_in_any_order(tmp_path: Path) -> None:
-    coding = learnt(tmp_path, **OPTIONS)
+def test_the_target_may_be_missing_and_columns_come_in_any_order(tmp_path):
+    coding = learnt_values(tmp_path, **OPTIONS)
     path = write(tmp_path, "colour,age\r\nred,7\r\n,\r\nblue,1\r\n", "new.csv")
     blocks = rows_of(path, OPTIONS, coding)
     assert joined(blocks).tolist() == [[7, 0, 1], [3, 0, 1], [1, 1, 0]]
@@ -84,12 +74,11 @@ def test_the_target_may_be_missing_and_columns_come_in_any_order(tmp_path: Path)
 @pytest.mark.parametrize(
     ("target", "text"), [(-1, "1,x,5\n2,z,6\n"), (0, "5,1,x\n6,2,z\n"), (1, "1,5,x\n2,6,z\n")]
 )
-def test_without_a_header_columns_are_known_by_place(tmp_path: Path, target: int, text: str) -> None:
+def test_without_a_header_columns_are_known_by_place(tmp_path, target, text):
     options = {"header": False, "target": target, "categorical": "ordinal"}
-    coding = learnt(tmp_path, text, **options)
+    coding = learnt_values(tmp_path, text, **options)
     (whole,) = rows_of(write(tmp_path, text, "new.csv"), options, coding)
     assert whole.X.tolist() == [[1, 0], [2, 1]]
-    assert whole.y is not None
     assert whole.y.tolist() == [5, 6]
     (without,) = rows_of(write(tmp_path, "1,x\n2,z\n", "new.csv"), options, coding)
     assert (without.X.tolist(), without.y) == ([[1, 0], [2, 1]], None)
@@ -97,8 +86,8 @@ def test_without_a_header_columns_are_known_by_place(tmp_path: Path, target: int
         rows_of(write(tmp_path, "1,x,1,1\n", "new.csv"), options, coding)
 
 
-def test_svmlight_without_labels(tmp_path: Path) -> None:
-    coding = learnt(tmp_path, "1 1:5 3:2\n-1 2:1 4:1\n1 1:1\n", name="train.svm")
+def test_svmlight_without_labels(tmp_path):
+    coding = learnt_values(tmp_path, "1 1:5 3:2\n-1 2:1 4:1\n1 1:1\n", name="train.svm")
     (rows,) = rows_of(write(tmp_path, "1:5 # x\n2:7\n", "new.svm"), {}, coding)
     assert dense(rows.X).tolist() == [[5, 0, 0, 0], [0, 7, 0, 0]]
     assert rows.y is None
@@ -110,19 +99,15 @@ def test_svmlight_without_labels(tmp_path: Path) -> None:
         rows_of(write(tmp_path, "1:5\n2:x\n", "new.svm"), {}, coding)
 
 
+@pytest.mark.usefixtures("mat_in_this_process")
 @pytest.mark.parametrize("kind", ["npz", "mat"])
-def test_named_arrays_without_labels(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrices, "arrays_in", in_this_process)
-    path = tmp_path / f"train.{kind}"
-    save: Any = np.savez if kind == "npz" else lambda path, **arrays: savemat(path, arrays)
-    save(path, X=np.eye(3), y=np.arange(3))
-    coding = load_raw({"path": str(path)}, cache=tmp_path / "cache").coding
-    assert coding is not None
-    save(path, X=2 * np.eye(3), other=np.ones(1))
-    blocks = rows_of(path, {}, coding)
+def test_named_arrays_without_labels(tmp_path, kind):
+    packed = {"npz": npz, "mat": mat}[kind]
+    coding = learnt_values(tmp_path, packed(X=np.eye(3), y=np.arange(3)), f"train.{kind}")
+    blocks = rows_of(write(tmp_path, packed(X=2 * np.eye(3), other=np.ones(1)), f"new.{kind}"), {}, coding)
     assert_array_equal(joined(blocks), 2 * np.eye(3))
     assert [block.y for block in blocks] == [None, None]
-    save(path, X=np.eye(3), y=np.arange(2))
+    path = write(tmp_path, packed(X=np.eye(3), y=np.arange(2)), f"new.{kind}")
     with pytest.raises(DataError, match="a label for each of 3 rows, got 2"):
         rows_of(path, {}, coding)
 
@@ -142,21 +127,19 @@ def test_named_arrays_without_labels(tmp_path: Path, kind: str, monkeypatch: pyt
         ("", "empty file"),
     ],
 )
-def test_faults_name_the_file_and_the_row(tmp_path: Path, text: str, message: str) -> None:
-    coding = learnt(tmp_path, **OPTIONS)
+def test_faults_name_the_file_and_the_row(tmp_path, known, text, message):
     path = write(tmp_path, text, "new.csv")
     with pytest.raises(DataError, match=message) as caught:
-        rows_of(path, OPTIONS, coding)
+        rows_of(path, OPTIONS, known)
     assert str(caught.value).startswith(str(path))
 
 
-def test_compressed_files_and_other_formats_serve_the_same_model(tmp_path: Path) -> None:
+def test_compressed_files_and_other_formats_serve_the_same_model(tmp_path):
     options = {"target": "y"}
-    coding = learnt(tmp_path, "a,b,y\n1,2,0\n3,4,1\n", **options)
+    coding = learnt_values(tmp_path, "a,b,y\n1,2,0\n3,4,1\n", **options)
     (packed,) = rows_of(write(tmp_path, gzip.compress(b"b,a\n2,1\n"), "new.csv.gz"), options, coding)
     assert packed.X.tolist() == [[1, 2]]
-    np.savez(tmp_path / "new.npz", X=np.array([[1, 2]]))
-    (arrays,) = rows_of(tmp_path / "new.npz", {}, coding)
+    (arrays,) = rows_of(write(tmp_path, npz(X=np.array([[1, 2]])), "new.npz"), {}, coding)
     assert arrays.X.tolist() == [[1, 2]]
 
 
@@ -167,10 +150,8 @@ def test_compressed_files_and_other_formats_serve_the_same_model(tmp_path: Path)
         ("long.svm", "1 1:1.25 2:2.5\n", "1 x\n", "line 30002, column 3: expected index:value"),
     ],
 )
-def test_blocks_are_read_as_they_are_asked_for(
-    tmp_path: Path, name: str, line: str, end: str, message: str
-) -> None:
-    coding = learnt(tmp_path, "a,b,y\n1,2,0\n3,4,1\n", target="y")
+def test_blocks_are_read_as_they_are_asked_for(tmp_path, name, line, end, message):
+    coding = learnt_values(tmp_path, "a,b,y\n1,2,0\n3,4,1\n", target="y")
     path = write(tmp_path, ("a,b\n" if name.endswith("csv") else "1 1:1\n") + line * 30_000 + end, name)
     blocks = read_rows(path, Reading(), coding, 1000)
     assert next(blocks).X.shape == (1000, 2)  # the file as a whole cannot be read

@@ -3,11 +3,9 @@
 import hashlib
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 from kfeat.data.columns import Reading
 from kfeat.data.sources import Entry, Form, RemoteFile
@@ -40,11 +38,11 @@ class Web:
     requests: list[str] = field(default_factory=list)
     sent: int = 0
 
-    def serve(self, path: str, *answers: Answer) -> str:
+    def serve(self, path, *answers):
         self.answers[path] = list(answers)
         return self.url + path
 
-    def next_answer(self, path: str) -> Answer:
+    def next_answer(self, path):
         self.requests.append(path)
         queue = self.answers.get(path, [Answer(status=404)])
         return queue.pop(0) if len(queue) > 1 else queue[0]
@@ -53,7 +51,7 @@ class Web:
 class Handler(BaseHTTPRequestHandler):
     web: Web
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         answer = self.web.next_answer(self.path)
         time.sleep(answer.delay_s)
         self.send_response(answer.status)
@@ -72,19 +70,19 @@ class Handler(BaseHTTPRequestHandler):
             time.sleep(answer.stall_s)
         self.wfile.write(answer.body[len(start) : answer.cut_at])
 
-    def log_message(self, *args: Any) -> None:
+    def log_message(self, *args):
         """Stay quiet."""
 
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
 
-    def handle_error(self, *args: Any) -> None:
+    def handle_error(self, *args):
         """Stay quiet about clients that hang up."""
 
 
 @contextmanager
-def running_web() -> Iterator[Web]:
+def running_web():
     server = Server(("127.0.0.1", 0), Handler)
     web = Web(f"http://127.0.0.1:{server.server_address[1]}")
     server.RequestHandlerClass = type("BoundHandler", (Handler,), {"web": web})
@@ -96,7 +94,7 @@ def running_web() -> Iterator[Web]:
     thread.join()
 
 
-def remote(content: bytes, *urls: str, path: str = "toy/file", known: bool = True) -> RemoteFile:
+def remote(content, *urls, path="toy/file", known=True):
     """Return the registry's record of a file with this content."""
     sha256 = hashlib.sha256(content).hexdigest() if known else None
     return RemoteFile(path=path, sha256=sha256, urls=urls)
@@ -106,14 +104,14 @@ TRAIN = b"+1 1:0.5 3:1\n-1 2:1\n" * 50
 TEST = b"+1 1:0.25\n-1 2:4\n"
 
 
-def toy(web: Web, **changes: Any) -> Entry:
+def toy(web, **changes):
     """Return an entry whose two files the server has."""
     files = {
         "train": remote(TRAIN, web.serve("/train", Answer(TRAIN)), path="toy/train"),
         "test": remote(TEST, web.serve("/test", Answer(TEST)), path="toy/test"),
     }
     form = Form(files=files, reading=Reading(format="svmlight", n_features=4))
-    standard: dict[str, Any] = {
+    standard = {
         "title": "Toy",
         "task": "classification",
         "shape": {"train": (100, 4), "test": (2, 4)},

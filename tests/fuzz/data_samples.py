@@ -2,36 +2,18 @@
 
 import bz2
 import gzip
-import io
 import lzma
-import random
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from scipy.io import savemat
 from scipy.sparse import csc_array
 
-from tests.data.test_archives import tgz, zipped
-from tests.data.test_idx import idx
+from tests.data.files import idx, mat, npz, tgz, zipped
 
 X = np.random.default_rng(0).integers(-2, 3, (12, 5)) * 0.5
 Y = np.arange(12) % 2
 
 
-def npz(**arrays: Any) -> bytes:
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
-    return buffer.getvalue()
-
-
-def mat(compressed: bool, **arrays: Any) -> bytes:
-    buffer = io.BytesIO()
-    savemat(buffer, arrays, do_compression=compressed)
-    return buffer.getvalue()
-
-
-def rows(separator: str) -> bytes:
+def rows(separator):
     lines = [
         [*map(str, row), "red" if label else "blue", str(label)] for row, label in zip(X, Y, strict=True)
     ]
@@ -43,10 +25,10 @@ OWN = b"\xef\xbb\xbfa,w,,y\r\n" + b'1,red,0,yes\r\n,blue,1,no\r\n2.5,"red",2,yes
 TYPES = ["numeric"] * 5 + ["{blue,red}", "{0,1}"]
 ARFF = "".join(f"@attribute {name} {kind}\n" for name, kind in zip(NAMES, TYPES, strict=True)).encode()
 SVMLIGHT = b"+1 1:0.5 3:-2e1 # c\n-1 2:1\n1 qid:3 1:1\n" * 3
-WORDS: dict[str, Any] = {"target": "y", "categorical": "one_hot"}
+WORDS = {"target": "y", "categorical": "one_hot"}
 
 # name -> content, and how it is to be read
-FILES: dict[str, tuple[bytes, dict[str, Any]]] = {
+FILES = {
     "svmlight": (SVMLIGHT, {"format": "svmlight"}),
     "csv": (b"a,b,c,d,e,f,y\n" + rows(","), {"format": "csv", **WORDS}),
     "own.csv": (OWN, {"format": "csv", "missing": "mean", "drop": [2], **WORDS}),
@@ -54,13 +36,13 @@ FILES: dict[str, tuple[bytes, dict[str, Any]]] = {
     "blanks": (rows(" "), {"format": "csv", "columns": NAMES, "delimiter": "whitespace", **WORDS}),
     "tsv": (rows("\t"), {"format": "tsv", "header": False, "target": -1, "categorical": "ordinal"}),
     "arff": (b"@relation r\n" + ARFF + b"@data\n" + rows(","), {"format": "arff", **WORDS}),
-    "mat": (mat(False, X=csc_array(X), y=Y), {"format": "mat"}),
-    "packed.mat": (mat(True, X=csc_array(X), y=Y), {"format": "mat"}),
-    "dense.mat": (mat(False, X=X.T, y=Y), {"format": "mat", "samples_in_columns": True}),
+    "mat": (mat(X=csc_array(X), y=Y), {"format": "mat"}),
+    "packed.mat": (mat(compressed=True, X=csc_array(X), y=Y), {"format": "mat"}),
+    "dense.mat": (mat(X=X.T, y=Y), {"format": "mat", "samples_in_columns": True}),
     "npz": (npz(X=X.astype(">f4"), y=Y), {"format": "npz"}),
     "idx": (idx(np.abs(X * 2).reshape(12, 5, 1)), {"format": "idx"}),
 }
-PACKERS: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 for packed, packer in PACKERS.items():
     FILES[f"svmlight.{packed}"] = (packer(SVMLIGHT * 9), {"format": "svmlight"})
 FILES["idx.gz"] = (gzip.compress(FILES["idx"][0]), {"format": "idx"})
@@ -74,7 +56,7 @@ TOKENS += [b",", b" ", b"9" * 400, "é\u2028".encode(), b"?", b"@attribute", b"{
 TOKENS += [b"NA", b"-", b"1_0", b"0x1p3", b"1e400", b"True", b"2020-01-01"]
 
 
-def damaged(sample: bytes, rng: random.Random) -> bytes:
+def damaged(sample, rng):
     """A good file with some of its bytes replaced, cut out, doubled or put in."""
     content = bytearray(sample)
     for _ in range(rng.randint(1, 4)):

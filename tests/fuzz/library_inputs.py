@@ -13,21 +13,21 @@ Rng = np.random.Generator
 Change = Callable[[np.ndarray], Any]
 
 
-def rows(rng: Rng, n: int = 24, d: int = 5) -> np.ndarray:
+def rows(rng, n=24, d=5):
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.7)
     return 0.8 * X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1)
 
 
-def read_only(X: np.ndarray) -> np.ndarray:
+def read_only(X):
     X = X.copy()
     X.flags.writeable = False
     return X
 
 
-def one(value: float) -> Callable[[np.ndarray], np.ndarray]:
+def one(value):
     """Put a value into one place."""
 
-    def put(X: np.ndarray) -> np.ndarray:
+    def put(X):
         X = X.copy()
         X.flat[X.size // 2] = value
         return X
@@ -35,10 +35,10 @@ def one(value: float) -> Callable[[np.ndarray], np.ndarray]:
     return put
 
 
-def csr(**changes: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], Any]:
+def csr(**changes):
     """Make CSR and change its arrays behind its back."""
 
-    def make(X: np.ndarray) -> Any:
+    def make(X):
         matrix = sparse.csr_array(X)
         for name, change in changes.items():
             setattr(matrix, name, change(getattr(matrix, name).copy()))
@@ -47,18 +47,18 @@ def csr(**changes: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray],
     return make
 
 
-def duplicated(X: np.ndarray) -> Any:
+def duplicated(X):
     A = sparse.csr_array(X)
     twice = (np.repeat(A.data / 2, 2), np.repeat(A.indices, 2), 2 * A.indptr)
     return sparse.csr_array(twice, shape=A.shape)
 
 
-def unsorted(X: np.ndarray) -> Any:
+def unsorted(X):
     A = sparse.csr_array(X[:, ::-1])
     return sparse.csr_array((A.data, X.shape[1] - 1 - A.indices, A.indptr), shape=A.shape)
 
 
-VALUES: list[Any] = [
+VALUES = [
     None, "10", "text", "median", "", b"x", True, False, 0, -1, 1, 3, 2.5, 1e-9, 1e30, 1e308, 5e-324, np.nan,
     np.inf, -np.inf, 10**15, 10**30, -(10**30), [], [1.0], (), {}, {0: 2.0}, {"a": 1}, {0: np.nan}, object,
     np.ones(3), np.float32(2), np.int64(3), np.array(2), np.array("2"), np.ones((3, 5)), 1j, print,
@@ -66,7 +66,7 @@ VALUES: list[Any] = [
     Sum([]), Sum([None]), Sum([Linear()], [-1.0]),
 ]  # fmt: skip
 
-INPUTS: list[Change] = [
+INPUTS = [
     *(lambda X, t=t: X.astype(t) for t in ["f2", "f4", ">f4", ">f8", "g", "i1", "u1", "i8", ">i4", "?"]),
     *(lambda X, t=t: X.astype(t) for t in ["c16", "O", "U8", "S8", "M8[s]"]),
     *(lambda X, s=s: X * s for s in (0, 1e-320, 1e-30, 1e4, 1e10, 1e20, 1e30, 1e60, 1e120, 1e153, 1e155)),
@@ -94,7 +94,7 @@ INPUTS: list[Change] = [
     lambda X: sparse.coo_array(X[0]),
 ]  # fmt: skip
 
-TARGETS: list[Change] = [
+TARGETS = [
     lambda y: y.astype(float), lambda y: np.where(y, "a", "b"), lambda y: y * 0, lambda y: y[:-3],
     lambda y: y[:, None], lambda y: np.where(y, np.nan, 1), lambda y: y * 1e200, lambda y: y * np.inf,
     lambda y: y.astype(object), lambda y: None, lambda y: 2 * y - 1, lambda y: y + 0.5, list, lambda y: [],

@@ -9,14 +9,12 @@ import shutil
 import signal
 import socket
 import traceback
-from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from kfeat.cli import main
 
@@ -31,7 +29,7 @@ MUTATED = Path("configs/pham_pagh_2013/mutated.yaml")
 
 NUMBERS = [0, 1, -1, 2, 3.5, 64, 10**9, 10**12, 2**63 - 1, 2**63, 10**30, 0.5, -0.0, 1e-320, 1e30, 1e308,
            float("nan"), float("inf")]  # fmt: skip
-VALUES: list[Any] = [
+VALUES = [
     *NUMBERS, None, True, False, "", " ", "none", "exact", "all", "sample", "median", "balanced", "x" * 1000,
     "\0", "\ud800", "\x1b[2J", "a\nb", "é😀\u202e", "$x^$", "$", r"$\frac{1}{2}$", "{", "../../x", "x.csv",
     "/etc/passwd", "1e5", ".5", [], {}, [[]], [1, 2], [0, "a", None], {"name": "x"}, {"path": "x.csv"},
@@ -53,7 +51,7 @@ OPTIONS = {
     "--repeats": [*STRANGE, "1", "2", "1000", "1000000000"],
     "--time-limit": [*STRANGE, "90", "2h", "1e9", "9999999h"],
 }
-TARGETS: dict[Any, list[Any]] = {
+TARGETS = {
     "title": ["", "$x^$", r"$\frac{1}$", "$" * 2, "a\nb", "\0", "x" * 10_000, r"$\alpha$", ["a", "b"]],
     "include": ["/etc/passwd", "../adult_poly4.yaml", "..", ".", "", "_paper.yaml", "mutated.yaml", "\0",
                 "x" * 5000],
@@ -76,7 +74,7 @@ NAMES = ["...yaml", "..yaml", ".yaml", "a b.yaml", "é.yaml", "a\nb.yaml", "$x^$
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def workplace(tmp_path_factory):
     """A folder with the configs in it, from which nothing reaches the network."""
     place = tmp_path_factory.mktemp("fuzz") / "inside"
     shutil.copytree(CONFIGS, place / "configs")
@@ -88,7 +86,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     os.chdir(before)
 
 
-def _no_network(*_: object) -> None:
+def _no_network(*_):
     raise AssertionError("the network was used")
 
 
@@ -96,12 +94,12 @@ class Hang(BaseException):
     """A case that took too long; no `except Exception` catches it."""
 
 
-def _hangs(*_: object) -> None:
+def _hangs(*_):
     raise Hang
 
 
 @pytest.mark.parametrize("first", range(0, CASES, BATCH))
-def test_any_config_and_any_option_is_answered_with_a_sentence(workplace: Path, first: int) -> None:
+def test_any_config_and_any_option_is_answered_with_a_sentence(workplace, first):
     known = everything(workplace.parent)
     old = signal.signal(signal.SIGALRM, _hangs)
     try:
@@ -119,7 +117,7 @@ def test_any_config_and_any_option_is_answered_with_a_sentence(workplace: Path, 
         signal.signal(signal.SIGALRM, old)
 
 
-def wrong(result: Result) -> str | None:
+def wrong(result):
     """What is wrong with an answer: a traceback, a hang, a strange exit status, no sentence."""
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         return "".join(traceback.format_exception(result.exception))[-3000:]
@@ -130,11 +128,11 @@ def wrong(result: Result) -> str | None:
     return None
 
 
-def everything(place: Path) -> set[Path]:
+def everything(place):
     return set(place.rglob("*"))
 
 
-def prepare(draw: random.Random) -> list[str]:
+def prepare(draw):
     """Write a mutated config, perhaps with a mutated file that it includes; return a command line for it."""
     tree = deepcopy(draw.choice(TREES))
     if "include" in tree:
@@ -159,7 +157,7 @@ def prepare(draw: random.Random) -> list[str]:
     )
 
 
-def command(draw: random.Random) -> list[str]:
+def command(draw):
     name = draw.choice(["plan", "run", "protocol", "report"])
     found = [name, *{"plan": ["--offline"], "run": ["--dry-run", "--offline"]}.get(name, [])]
     if name == "run" and draw.random() < 0.3:
@@ -167,9 +165,9 @@ def command(draw: random.Random) -> list[str]:
     return found
 
 
-def options(tree: Any, draw: random.Random, name: str) -> list[str]:
+def options(tree, draw, name):
     """Options that change the config: of existing keys, of keys nearly so, of nothing."""
-    found: list[str] = []
+    found = []
     while draw.random() < 0.2:
         option = draw.choice(["--set", "--set", "--set", "--maps", "--repeats"])
         value = draw.choice(OPTIONS[option])
@@ -183,7 +181,7 @@ def options(tree: Any, draw: random.Random, name: str) -> list[str]:
     return found
 
 
-def places(tree: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def places(tree, above=()):
     """The path of every value in the tree."""
     items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     for key, value in items:
@@ -191,7 +189,7 @@ def places(tree: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(value, (*above, key))
 
 
-def mutate(tree: Any, draw: random.Random) -> None:
+def mutate(tree, draw):
     """Change one place of the tree: drop, replace, copy another value there, add a key, nest, repeat."""
     all_places = list(places(tree))
     if not all_places:
@@ -203,15 +201,15 @@ def mutate(tree: Any, draw: random.Random) -> None:
     draw.choice(CHANGES)(tree, holder, key, draw)
 
 
-def _drop(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+def _drop(tree, holder, key, draw):
     del holder[key]
 
 
-def _replace(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+def _replace(tree, holder, key, draw):
     holder[key] = draw.choice(VALUES)
 
 
-def _tune(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+def _tune(tree, holder, key, draw):
     """Replace every number at or below the place by another, so that the config's shape stays."""
     value = holder[key]
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -224,7 +222,7 @@ def _tune(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
             inner[last] = draw.choice(NUMBERS)
 
 
-def _exchange(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+def _exchange(tree, holder, key, draw):
     """Replace a value by one that another config of the house has under the same key."""
     other = deepcopy(draw.choice(TREES))
     found = [other]
@@ -236,26 +234,26 @@ def _exchange(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
     holder[key] = draw.choice(found[1:] or [None])
 
 
-def _copy(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+def _copy(tree, holder, key, draw):
     other = tree
     for part in draw.choice(list(places(tree))):
         other = other[part]
     holder[key] = other if other is not tree and not _holds(other, holder) else None
 
 
-def _holds(tree: Any, wanted: Any) -> bool:
+def _holds(tree, wanted):
     inside = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
     return tree is wanted or any(_holds(item, wanted) for item in inside)
 
 
-def _add(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+def _add(tree, holder, key, draw):
     if isinstance(holder, dict):
         holder[draw.choice(list(TARGETS))] = draw.choice(VALUES)
     else:
         holder.insert(key, draw.choice(VALUES))
 
 
-def _aim(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+def _aim(tree, holder, key, draw):
     """Set a key of the file, or of a setting, to what is meant to break it."""
     settings = tree.get("settings")
     parts = [part for part in settings if isinstance(part, dict)] if isinstance(settings, list) else []
@@ -264,22 +262,22 @@ def _aim(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
     at[name] = draw.choice(TARGETS[name])
 
 
-def _nest(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+def _nest(tree, holder, key, draw):
     for _ in range(draw.choice([1, 2, 60])):
         holder[key] = [holder[key]] if draw.random() < 0.5 else {"a": holder[key]}
 
 
-def _repeat(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+def _repeat(tree, holder, key, draw):
     holder[key] = [holder[key]] * draw.choice([2, 30, 3000])
 
 
-CHANGES: list[Callable[..., None]] = [
+CHANGES = [
     _drop, _replace, _tune, _tune, _exchange, _exchange, _exchange, _copy, _add, _nest, _repeat, _aim,
     _aim, _aim,
 ]  # fmt: skip
 
 
-def garbled(text: str, draw: random.Random) -> bytes:
+def garbled(text, draw):
     """The text, one time in six with a few lines and bytes changed."""
     if draw.random() < 0.85:
         return text.encode("utf-8", "surrogatepass")

@@ -11,10 +11,7 @@ import random
 import shutil
 import traceback
 from collections import Counter
-from collections.abc import Iterator
-from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +21,7 @@ from kfeat.data.cache import array_sha256
 from kfeat.data.download import extract_member
 from kfeat.data.formats import matrices
 from kfeat.errors import DataError, KfeatError
-from tests.data.test_idx import idx
+from tests.data.files import idx, in_this_process
 from tests.fuzz.data_samples import ARCHIVES, FILES, Y, damaged
 
 N_CASES = int(os.environ.get("KFEAT_FUZZ", "200"))
@@ -36,15 +33,7 @@ LIMIT = 10_000  # bytes that an archive's file may have
 Case = tuple[str, int]
 
 
-def in_this_process(stored: bytes, names: list[str], transposed: bool, path: Path) -> dict[str, Any]:
-    """Decode a .mat file here, where a crash is looked for: a process per file would take too long."""
-    try:
-        return matrices.unpacked(matrices.decoded(stored, names, transposed), names)
-    except Exception as error:
-        raise DataError(f"{path}: {error}") from None
-
-
-def serve(connection: Connection, folder: Path, own_process: bool) -> None:
+def serve(connection, folder, own_process):
     """Answer each case with what is wrong about how it went, or with nothing."""
     logging.disable()
     os.chdir(folder / "empty")
@@ -57,7 +46,7 @@ def serve(connection: Connection, folder: Path, own_process: bool) -> None:
         connection.send(fault_of(case, folder))
 
 
-def fault_of(case: Case, folder: Path) -> str:
+def fault_of(case, folder):
     """Carry out one case; return what is wrong about how it went, or nothing."""
     kind, number = case
     culprit = "archive" if kind in ARCHIVES else NAME
@@ -78,7 +67,7 @@ def fault_of(case: Case, folder: Path) -> str:
     return "" if written == {"in", "cache", "empty"} else f"it wrote {sorted(written)}"
 
 
-def from_file(folder: Path, kind: str, content: bytes) -> None:
+def from_file(folder, kind, content):
     path, labels = folder / "in" / NAME, folder / "in" / "labels"
     path.write_bytes(content)
     source = {"path": str(path), **FILES[kind][1]}
@@ -93,14 +82,14 @@ def from_file(folder: Path, kind: str, content: bytes) -> None:
     assert np.isfinite(data.y_train).all()
 
 
-def from_archive(folder: Path, content: bytes) -> None:
+def from_archive(folder, content):
     archive = folder / "in" / "archive"
     archive.write_bytes(content)
     extract_member(archive, "data.txt", folder / "cache" / "target", LIMIT)
     assert (folder / "cache" / "target").stat().st_size <= LIMIT
 
 
-def after_damage_in_the_cache(folder: Path, rng: random.Random) -> None:
+def after_damage_in_the_cache(folder, rng):
     """Damage one kept file, its time set back: the next process gets the numbers of the file all the same."""
     kind = rng.choice(["csv", "svmlight"])
     path = folder / "in" / NAME
@@ -124,7 +113,7 @@ def after_damage_in_the_cache(folder: Path, rng: random.Random) -> None:
 class Child:
     """A process that carries out cases, and is replaced when one crashes or hangs it."""
 
-    def __init__(self, folder: Path, own_process: bool = False) -> None:
+    def __init__(self, folder, own_process=False):
         (folder / "empty").mkdir(parents=True, exist_ok=True)
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
@@ -132,7 +121,7 @@ class Child:
         self.process.start()
         theirs.close()
 
-    def fault_of(self, case: Case) -> str:
+    def fault_of(self, case):
         """Return what is wrong about how a case went; a process that is gone counts as wrong."""
         self.connection.send(case)
         try:
@@ -144,13 +133,13 @@ class Child:
         self.process.kill()
         return f"it took longer than {PATIENCE_S:g} seconds"
 
-    def end(self) -> None:
+    def end(self):
         self.process.kill()
         self.process.join()
         self.connection.close()
 
 
-def faults(cases: list[Case], folder: Path) -> Iterator[tuple[Case, str]]:
+def faults(cases, folder):
     """Yield the cases that went wrong; one of a .mat file that crashed goes its usual way once more."""
     child = Child(folder / "first")
     for case in cases:
@@ -168,7 +157,7 @@ def faults(cases: list[Case], folder: Path) -> Iterator[tuple[Case, str]]:
 
 
 @pytest.mark.slow
-def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
+def test_damaged_files_are_read_or_refused(tmp_path):
     cases = [(KINDS[number % len(KINDS)], number // len(KINDS)) for number in range(N_CASES)]
     wrong = list(faults(cases, tmp_path))
     per_kind = dict(Counter(kind for (kind, _), _ in wrong))
@@ -177,14 +166,14 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_samples_are_read_undamaged(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_samples_are_read_undamaged(tmp_path, kind, monkeypatch):
     monkeypatch.setattr(matrices, "arrays_in", in_this_process)
     for part in ("in", "cache"):
         (tmp_path / part).mkdir()
     from_file(tmp_path, kind, FILES[kind][0])
 
 
-def test_archives_are_read_undamaged(tmp_path: Path) -> None:
+def test_archives_are_read_undamaged(tmp_path):
     for part in ("in", "cache"):
         (tmp_path / part).mkdir()
     for content in ARCHIVES.values():
@@ -192,14 +181,14 @@ def test_archives_are_read_undamaged(tmp_path: Path) -> None:
     assert gzip.decompress(ARCHIVES["tgz"]) == ARCHIVES["tar"]
 
 
-def test_the_search_notices_what_it_looks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_notices_what_it_looks_for(tmp_path, monkeypatch):
     for part in ("in", "cache", "empty"):
         (tmp_path / part).mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    wrong: dict[str, Any] = {"raises": ZeroDivisionError("x"), "names no culprit": DataError("it is bad")}
+    wrong = {"raises": ZeroDivisionError("x"), "names no culprit": DataError("it is bad")}
     for name, error in wrong.items():
 
-        def fail(*_: Any, error: Exception = error) -> None:
+        def fail(*_, error=error):
             raise error
 
         monkeypatch.setattr("tests.fuzz.test_data_files.from_file", fail)

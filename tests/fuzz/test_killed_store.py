@@ -9,10 +9,6 @@ import os
 import random
 import time
 from itertools import count
-from multiprocessing.connection import Connection
-from pathlib import Path
-
-import pytest
 
 from kfeat.experiments.row import to_line
 from kfeat.experiments.store import DAMAGED, ROWS, Store, read_rows
@@ -21,7 +17,7 @@ from tests.experiments.rows import row
 SIZE = 200_000  # of a row in characters, so that being killed while it is written is likely
 
 
-def append_for_ever(folder: Path, told: Connection, seed: int) -> None:
+def append_for_ever(folder, told, seed):
     """Save one row after another, and tell of each once it is saved."""
     with Store(folder) as store:
         for number in count():
@@ -29,9 +25,9 @@ def append_for_ever(folder: Path, told: Connection, seed: int) -> None:
             told.send(f"{seed}-{number}")
 
 
-def test_a_killed_process_loses_the_row_in_hand_at_most(tmp_path: Path) -> None:
+def test_a_killed_process_loses_the_row_in_hand_at_most(tmp_path):
     context = multiprocessing.get_context("spawn")
-    saved: set[str] = set()
+    saved = set()
     for seed in range(4):
         ours, theirs = context.Pipe()
         process = context.Process(target=append_for_ever, args=(tmp_path, theirs, seed))
@@ -58,7 +54,7 @@ CASES = int(os.environ.get("KFEAT_FUZZ", "150"))
 GARBAGE = (b"", b"null", b"[1]", b"\x00" * 40, b"\xff\xfe", b"{" * 100, b'{"schema": 2, "id": "cut', b"}")
 
 
-def leave(folder: Path, rng: random.Random, number: int) -> bytes:
+def leave(folder, rng, number):
     """Leave what a killed process, or another program, may leave; return the garbage among it."""
     rows, what = folder / ROWS, rng.choice(("nothing", "torn", "torn", "new file", "garbage"))
     line = to_line(row(f"lost-{number}"))
@@ -74,14 +70,12 @@ def leave(folder: Path, rng: random.Random, number: int) -> bytes:
     return b""
 
 
-def test_whatever_killed_processes_leave_every_saved_row_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whatever_killed_processes_leave_every_saved_row_stays(tmp_path, monkeypatch):
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
     for case in range(CASES):
         rng, folder = random.Random(case), tmp_path / str(case)
-        saved: list[str] = []
-        garbage: list[bytes] = []
+        saved = []
+        garbage = []
         for number in range(rng.randrange(2, 5)):
             with Store(folder) as store:
                 new = [f"{number}-{i}" for i in range(rng.randrange(3))]

@@ -11,8 +11,6 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 from numpy.exceptions import RankWarning
@@ -22,36 +20,36 @@ from kfeat.errors import KfeatError
 from kfeat.kernels import KERNELS, Gaussian, Sum
 from kfeat.maps import MAPS
 from kfeat.solvers import SOLVERS
-from tests.fuzz.library_inputs import INPUTS, TARGETS, VALUES, Rng, rows
+from tests.fuzz.library_inputs import INPUTS, TARGETS, VALUES, rows
 
 CASES = int(os.environ.get("KFEAT_FUZZ", "200"))
 PER_CHILD = 1000
 HANG_S = 20
 
 
-def pick(rng: Rng, choices: Any) -> Any:
+def pick(rng, choices):
     return choices[int(rng.integers(len(choices)))]
 
 
-def mutated(rng: Rng, estimator: Any) -> None:
+def mutated(rng, estimator):
     """Change one or two of the parameters, also of the kernel inside."""
     for _ in range(rng.integers(1, 3)):
         name = pick(rng, sorted(estimator.get_params(deep=False)))
         setattr(estimator, name, pick(rng, VALUES))
 
 
-def some_kernel(rng: Rng) -> Any:
+def some_kernel(rng):
     kernel = pick(rng, [*KERNELS.values()])()
     if rng.random() < 0.2:
         kernel = Sum([kernel, Gaussian()], [1.0, 2.0])
     return kernel
 
 
-def results(rng: Rng) -> Iterator[tuple[str, Callable[[], Any]]]:
+def results(rng):
     """Yield what this case does, and a function that does it and returns (what came out, rows expected)."""
     X, T = rows(rng), rows(rng, 11)
     y = (X[:, 0] > np.median(X[:, 0])).astype(int)
-    inputs: dict[str, Any] = {"X": X, "T": T, "y": y}
+    inputs = {"X": X, "T": T, "y": y}
     subject = pick(rng, [*KERNELS.values(), *MAPS.values(), *SOLVERS.values()])()
     if hasattr(subject, "kernel") and rng.random() < 0.7:
         kernel = some_kernel(rng)
@@ -74,7 +72,7 @@ def results(rng: Rng) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield f"{subject!r} on {seen}", lambda: used(subject, **inputs)
 
 
-def used(subject: Any, X: Any, T: Any, y: Any) -> list[tuple[Any, Any]]:
+def used(subject, X, T, y):
     """Return pairs of results and what they have one row for."""
     if type(subject) in KERNELS.values():
         resolved = subject.resolve(X, 0)
@@ -86,7 +84,7 @@ def used(subject: Any, X: Any, T: Any, y: Any) -> list[tuple[Any, Any]]:
     return [(subject.predict(T), T), (subject.predict(X), X)]
 
 
-def verdict(number: int) -> str | None:
+def verdict(number):
     """Carry out a case; return what is wrong with how it ended, or None."""
     for what, act in results(np.random.default_rng([11, number])):
         try:
@@ -107,7 +105,7 @@ def verdict(number: int) -> str | None:
     return None
 
 
-def is_sentence(error: Exception) -> bool:
+def is_sentence(error):
     """Tell whether this is how kfeat or scikit-learn refuse: an error of theirs, in words."""
     files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
     theirs = isinstance(error, ValueError | TypeError) and f"{os.sep}sklearn{os.sep}" in files[-1]
@@ -116,7 +114,7 @@ def is_sentence(error: Exception) -> bool:
     return (isinstance(error, KfeatError | NotFittedError) or theirs) and len(str(error).split()) >= 3
 
 
-def in_children(first: int, stop: int) -> Iterator[str]:
+def in_children(first, stop):
     """Yield what went wrong in these cases, crashes and hangs with the case in hand."""
     while first < stop:
         child = subprocess.Popen(
@@ -134,9 +132,8 @@ def in_children(first: int, stop: int) -> Iterator[str]:
             yield f"case {first - 1}: {end}: {''.join(said)[-900:]}"
 
 
-def cases_of(child: subprocess.Popen[str]) -> Iterator[tuple[int, list[str]]]:
+def cases_of(child):
     """Yield each case and the lines that came with it; kill a child that is silent for too long."""
-    assert child.stdout is not None
     guard = threading.Timer(2 * HANG_S, child.kill)  # the first line may take the imports' time
     guard.start()
     case, said = -1, []
@@ -154,7 +151,7 @@ def cases_of(child: subprocess.Popen[str]) -> Iterator[tuple[int, list[str]]]:
     yield case, said
 
 
-def test_whatever_comes_in_gives_a_result_or_a_sentence() -> None:
+def test_whatever_comes_in_gives_a_result_or_a_sentence():
     wrong = list(in_children(0, CASES))
     assert not wrong, f"{len(wrong)} of {CASES} cases:\n" + "\n".join(wrong[:20])
 

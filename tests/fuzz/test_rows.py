@@ -8,9 +8,6 @@ import json
 import os
 import random
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -19,7 +16,7 @@ from kfeat.cli import main
 from kfeat.data import fingerprint
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import plan
-from kfeat.experiments.row import Row, to_line
+from kfeat.experiments.row import to_line
 from kfeat.experiments.store import ROWS
 from kfeat.experiments.trial import run_trial
 from tests.small import SMALL
@@ -34,7 +31,7 @@ COMMANDS = (
     ("rows",), ("rows", "--format", "csv"), ("rows", "--format", "jsonl"),
 )  # fmt: skip
 
-NESTED: Any = 1
+NESTED = 1
 for _ in range(60):
     NESTED = [NESTED]
 FOREIGN = [
@@ -47,7 +44,7 @@ GARBAGE = (b"", b"", b"\n", b"\r\n", b"\x00", BOM, b"\xff\xfe", b"}", b'"', b"["
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory, cache: str) -> dict[str, list[Row]]:
+def rows(tmp_path_factory, cache):
     """The rows of two small experiments, one with solvers and one with a measure; some stopped and failed."""
     made = {}
     folder = tmp_path_factory.mktemp("configs")
@@ -64,7 +61,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory, cache: str) -> dict[str, list
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(tmp_path, monkeypatch):
     """A folder in a folder of its own, which is the current one, with the configs."""
     folder = tmp_path / "outer" / "here"
     folder.mkdir(parents=True)
@@ -74,7 +71,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def places(value: Any) -> Iterator[tuple[Any, Any]]:
+def places(value):
     """Every container and key below a value."""
     for key, item in list(value.items() if isinstance(value, dict) else enumerate(value)):
         yield value, key
@@ -82,7 +79,7 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
             yield from places(item)
 
 
-def changed_fields(lines: list[Row], rng: random.Random) -> bytes:
+def changed_fields(lines, rng):
     """Rows with up to three fields removed, replaced, renamed or taken from elsewhere."""
     lines = copy.deepcopy(lines)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
@@ -101,7 +98,7 @@ def changed_fields(lines: list[Row], rng: random.Random) -> bytes:
     return "".join(json.dumps(line) + "\n" for line in lines).encode()
 
 
-def changed_bytes(lines: list[Row], rng: random.Random) -> bytes:
+def changed_bytes(lines, rng):
     """The file with bytes cut, flipped, put in, glued or repeated."""
     text = b"".join(map(to_line, lines))
     for _ in range(rng.choice((1, 1, 2, 5))):
@@ -112,11 +109,11 @@ def changed_bytes(lines: list[Row], rng: random.Random) -> bytes:
     return rng.choice((text, text, BOM + text, text[: rng.randrange(len(text) + 1)]))
 
 
-def attacked(case: int, rows: dict[str, list[Row]], here: Path) -> str:
+def attacked(case, rows, here):
     """Carry out one case; return what is wrong with how the command line took it."""
     rng = random.Random(case)
     name = rng.choice(list(CONFIGS))
-    change: Callable[..., bytes] = rng.choice((changed_fields, changed_fields, changed_bytes))
+    change = rng.choice((changed_fields, changed_fields, changed_bytes))
     texts = {place: b"".join(map(to_line, rows[name])) for place in ("runs", "results")}
     texts[rng.choice(("runs", "runs", "results"))] = change(rows[name], rng)
     for place, text in texts.items():
@@ -143,9 +140,7 @@ def attacked(case: int, rows: dict[str, list[Row]], here: Path) -> str:
 
 
 @pytest.mark.slow
-def test_changed_rows_give_a_report_or_a_sentence(
-    rows: dict[str, list[Row]], here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_changed_rows_give_a_report_or_a_sentence(rows, here, monkeypatch):
     from kfeat.render.figures import figure
 
     draw = figure.draw

@@ -2,11 +2,8 @@
 
 import logging
 import random
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pytest
 from scipy.sparse import issparse
 
 from kfeat.data import Coding, Reading, load_raw, read_rows
@@ -18,18 +15,17 @@ from tests.fuzz.test_data_files import N_CASES, NAME
 SAMPLES = {kind: FILES[kind] for kind in FILES if "mat" not in kind and "idx" not in kind}
 
 
-def codings(folder: Path) -> dict[str, tuple[Coding, int]]:
+def codings(folder):
     """Return the coding of each sample, and the number of its features."""
     found = {}
     for kind, (content, options) in SAMPLES.items():
         (folder / NAME).write_bytes(content)
         raw = load_raw({"path": str(folder / NAME), **options}, cache=folder / "cache" / kind)
-        assert raw.coding is not None
         found[kind] = raw.coding, raw.n_features
     return found
 
 
-def fault_of(path: Path, options: dict[str, Any], coding: Coding, n_features: int) -> str:
+def fault_of(path, options, coding, n_features):
     """Read a file for a model; return what is wrong about how it went, or nothing."""
     try:
         for rows in read_rows(path, Reading(**options), coding, 4):
@@ -46,7 +42,7 @@ def fault_of(path: Path, options: dict[str, Any], coding: Coding, n_features: in
     return ""
 
 
-def test_damaged_files_are_coded_or_refused(tmp_path: Path) -> None:
+def test_damaged_files_are_coded_or_refused(tmp_path):
     logging.disable()
     try:
         known = codings(tmp_path)
@@ -61,10 +57,9 @@ def test_damaged_files_are_coded_or_refused(tmp_path: Path) -> None:
     assert not wrong, "\n".join([f"{len(wrong)} of {N_CASES}", *wrong[:10]])
 
 
-def test_the_search_notices_what_it_looks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_notices_what_it_looks_for(tmp_path, monkeypatch):
     path = tmp_path / NAME
     path.write_bytes(b"a,y\n1,0\n2,1\n")
     coding = load_raw({"path": str(path), "format": "csv", "target": "y"}, cache=tmp_path / "cache").coding
-    assert coding is not None
     monkeypatch.setattr(Coding, "matrix", lambda *_: np.full((1, 1), np.nan))
     assert "AssertionError" in fault_of(path, {"format": "csv"}, coding, 1)

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from kfeat.kernels import Exponential, Linear, Polynomial
-from kfeat.maps import ComplexMaclaurin, RandomMaclaurin
+from kfeat.maps import ComplexMaclaurin
 
 X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])
 
@@ -23,11 +23,11 @@ def of_degree(degree, width, n_features):
 
 @pytest.mark.parametrize("degree", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_mean_and_the_variance_over_all_complex_signs(degree):
-    fitted = of_degree(degree, 2, 1)
+    fitted, Z = of_degree(degree, 2, 1), np.empty((3, 2))
     grams = []
     for exponents in product(range(4), repeat=2 * degree):
         fitted.exponents_ = np.reshape(exponents, (degree, 2)).astype(np.int8)
-        Z = fitted.transform(X2)
+        fitted._block_mapper(Z.dtype)(X2, Z)
         grams.append(Z @ Z.T)
     inner, norms, squares = X2 @ X2.T, (X2**2).sum(axis=1), (X2**2) @ (X2**2).T
     np.testing.assert_allclose(np.mean(grams, axis=0), inner**degree, rtol=1e-12)
@@ -42,15 +42,14 @@ def test_the_mean_and_the_variance_over_all_complex_signs(degree):
 
 
 def test_an_odd_column_is_unbiased_too():
-    fitted = of_degree(2, 3, 2)
+    fitted, Z = of_degree(2, 3, 2), np.empty((3, 3))
     grams = []
     for dropped in (0, 1):
         fitted.dropped_ = dropped
         for exponents in product(range(4), repeat=4):
             twice = np.tile(np.reshape(exponents, (2, 2)), (2, 1))
             fitted.exponents_ = twice[[0, 2, 1, 3]].astype(np.int8)  # both features have the same vectors
-            Z = fitted.transform(X2)
-            assert Z.shape == (3, 3)
+            fitted._block_mapper(Z.dtype)(X2, Z)
             grams.append(Z @ Z.T)
     np.testing.assert_allclose(np.mean(grams, axis=0), (X2 @ X2.T) ** 2, rtol=1e-12)
 
@@ -60,12 +59,12 @@ def test_an_odd_column_is_unbiased_too():
 @pytest.mark.parametrize("constant", [False, True])
 def test_the_map_approaches_the_kernel_less_its_offset(law, h01, constant):
     kernel, X = Exponential(1.0), 0.5 * X2
-    for n in (100_000, 100_001):
+    for n in (20_000, 20_001):
         fitted = ComplexMaclaurin(kernel, n, law, h01=h01, constant=constant, random_state=0).fit(X)
         assert fitted.kernel_offset_ == (0 if constant else 1)
         Z = fitted.transform(X)
         assert Z.shape[1] == n + (constant + 2 if h01 else 0)
-        np.testing.assert_allclose(Z @ Z.T, kernel(X) - fitted.kernel_offset_, atol=0.02)
+        np.testing.assert_allclose(Z @ Z.T, kernel(X) - fitted.kernel_offset_, atol=0.05)
 
 
 def test_no_column_is_wasted_on_constants_and_homogeneous_kernels_have_none():
@@ -77,19 +76,6 @@ def test_no_column_is_wasted_on_constants_and_homogeneous_kernels_have_none():
     assert (np.ptp(Z, axis=0) > 0).all()
     sparse = ComplexMaclaurin(Polynomial(4, coef0=1.0), 20, "geometric", random_state=3)
     np.testing.assert_allclose(sparse.fit_transform(X), sparse.transform(csr_array(X)), rtol=1e-12)
-
-
-def test_the_variance_is_below_that_of_real_signs():
-    X = np.random.default_rng(1).random((10, 30))
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    kernel = Polynomial(4)
-    exact = kernel(X)
-
-    def error(cls):
-        draws = [cls(kernel, 128, "truncated", random_state=seed).fit_transform(X) for seed in range(100)]
-        return np.mean([((Z @ Z.T - exact) ** 2).mean() for Z in draws])
-
-    assert error(ComplexMaclaurin) < 0.7 * error(RandomMaclaurin)
 
 
 @pytest.mark.slow

@@ -1,10 +1,9 @@
 """Polynomial Tensor Sketch: its expected error by enumeration and over draws, and its regression."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from test_sketches import tables
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import Exponential, Gaussian, Polynomial
@@ -26,9 +25,8 @@ def test_the_error_over_all_hashes_and_signs(m):
     assert fitted.n_buckets_ == m
     np.testing.assert_allclose(fitted.coefficients_, [0.64, 1.6, 1])
     estimates = []
-    for draw in product(product(range(m), (-1, 1)), repeat=4):
-        table = np.reshape(draw, (2, 2, 2))
-        fitted.buckets_[:, :2], fitted.signs_[:, :2] = table[..., 0], table[..., 1]
+    for buckets, signs in tables(2, 2, m, 2):
+        fitted.buckets_[:, :2], fitted.signs_[:, :2] = buckets, (-1) ** signs
         Z = fitted.transform(X2)
         estimates.append((Z @ Z.T)[np.triu_indices(3, k=1)])
     np.testing.assert_allclose(np.mean(estimates, axis=0), kernel(X2)[np.triu_indices(3, k=1)])
@@ -37,11 +35,7 @@ def test_the_error_over_all_hashes_and_signs(m):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("coefficients", ["regression", "taylor"])
-@pytest.mark.parametrize(
-    "kernel",
-    [Polynomial(4, coef0=1.0), Exponential(0.7), Gaussian(1.5)],
-    ids=lambda kernel: type(kernel).__name__,
-)
+@pytest.mark.parametrize("kernel", [Polynomial(4, coef0=1.0), Exponential(0.7), Gaussian(1.5)], ids=str)
 def test_the_error_is_the_one_expected(kernel, coefficients):
     errors = []
     for seed in range(100):
@@ -84,27 +78,3 @@ def test_too_few_components_for_the_degrees_are_refused():
     constant = PolynomialTensorSketch(Gaussian(0.01), 1, random_state=0).fit_transform(X)
     assert constant.shape == (40, 1)
     assert (constant**2 > 0.9).all()
-
-
-UPPER = np.triu_indices(3, k=1)
-
-
-def all_estimates(degree, n_buckets):
-    """Return the products of every pair of rows for every Tensor Sketch of d = 2."""
-    fitted = TensorSketch(Polynomial(degree), n_buckets, random_state=0).fit(X2)
-    estimates = []
-    for draw in product(product(range(n_buckets), (-1, 1)), repeat=2 * degree):
-        table = np.reshape(draw, (degree, 2, 2))
-        fitted.buckets_[:, :2], fitted.signs_[:, :2] = table[..., 0], table[..., 1]
-        Z = fitted.transform(X2)
-        estimates.append((Z @ Z.T)[UPPER])
-    return np.array(estimates)
-
-
-@pytest.mark.parametrize(("degree", "n_buckets"), [(1, 2), (1, 3), (2, 1), (2, 2), (2, 3)])
-def test_the_variance_over_all_hashes_and_signs(degree, n_buckets):
-    estimates = all_estimates(degree, n_buckets)
-    pairs = sampled_pairs(Polynomial(degree), X2, 3, np.random.default_rng(0))
-    np.testing.assert_allclose(estimates.mean(axis=0), pairs.values, rtol=1e-12)
-    expected = pairs.sizes ** (2 * degree) * pairs.tensor_sketch_variance(degree, n_buckets)
-    np.testing.assert_allclose(estimates.var(axis=0), expected, atol=1e-12)

@@ -5,7 +5,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from degree_sums import expected_gram, series
 from scipy.sparse import csr_array
 
 from kfeat.errors import DataError, KfeatError, UnsupportedKernelError
@@ -17,23 +16,49 @@ from kfeat.maps.series import draw_degrees, geometric
 X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])
 
 
-@pytest.mark.parametrize("degree", [0, 1, 2, pytest.param(3, marks=pytest.mark.slow)])
-def test_the_mean_over_all_signs_is_the_power_of_the_inner_product(degree):
+def expected_gram(fitted, parts, X):
+    """Return E[Z Z^T] for degrees n of these probabilities and weights, {n: (P(n), weight)}, over all signs.
+
+    One map holds every choice of signs of every degree as a feature, scaled by the root of its probability
+    times its weight, so that its Gram matrix is the sum.
+    """
+    d = X.shape[1]
+    signs, scales = [], []
+    for n, (probability, weight) in sorted(parts.items()):
+        choices = [np.reshape(choice, (n, d)) for choice in product((-1, 1), repeat=n * d)]
+        signs += choices
+        scales += [np.sqrt(probability * weight / len(choices))] * len(choices)
+    fitted.n_components = fitted._n_features_out = len(signs)
+    fitted.degrees_ = fitted.n_factors_ = np.array([len(choice) for choice in signs])
+    fitted.scales_ = np.array(scales)
+    factors = [choice[j] for j in range(max(parts)) for choice in signs if len(choice) > j]
+    fitted.signs_ = np.array(factors, dtype=np.int8).reshape(-1, d)
+    Z = fitted.transform(X)
+    return Z @ Z.T
+
+
+def series(kernel, t, last):
+    """Return sum_{n <= last} a_n t^n."""
+    return np.polynomial.polynomial.polyval(t, kernel.maclaurin(last + 1))
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2])
+def test_the_variance_over_all_signs_of_a_degree(degree):
+    """Two features of E[(<w, x> <w, y>)^2] = ||x||^2 ||y||^2 + 2 <x, y>^2 - 2 sum x_i^2 y_i^2 each."""
     fitted = RandomMaclaurin(n_components=2, random_state=0).fit(X2)
     fitted.degrees_ = fitted.n_factors_ = np.full(2, degree)
     fitted.scales_ = np.full(2, np.sqrt(0.5))
-    grams = []
+    grams, Z = [], np.empty((3, 2))
     for signs in product((-1, 1), repeat=2 * 2 * degree):
         fitted.signs_ = np.reshape(signs, (2 * degree, 2)).astype(np.int8)
-        Z = fitted.transform(X2)
+        fitted._block_mapper(Z.dtype)(X2, Z)
         grams.append(Z @ Z.T)
-    np.testing.assert_allclose(np.mean(grams, axis=0), (X2 @ X2.T) ** degree, rtol=1e-12)
-    # Two features of E[(<w, x> <w, y>)^2] = ||x||^2 ||y||^2 + 2 <x, y>^2 - 2 sum x_i^2 y_i^2 each.
     inner, norms, squares = X2 @ X2.T, (X2**2).sum(axis=1), (X2**2) @ (X2**2).T
     second = (np.outer(norms, norms) + 2 * inner**2 - 2 * squares) ** degree
     np.testing.assert_allclose(np.var(grams, axis=0), (second - inner ** (2 * degree)) / 2, atol=1e-12)
 
 
+N_DRAWS = 100_000
 LAWS = ["geometric", "truncated", "proportional"]
 
 
@@ -54,7 +79,7 @@ def law_of(law, kernel, first, base):
 @pytest.mark.parametrize("kernel", [Polynomial(4, coef0=1.0), Polynomial(3), Exponential(1.3)], ids=str)
 def test_degrees_follow_their_law_and_weights_make_each_degree_unbiased(law, first, base, kernel):
     P, a = law_of(law, kernel, first, base), kernel.maclaurin(80)
-    n = 200_000
+    n = N_DRAWS
     degrees, weights = draw_degrees(np.random.default_rng(0), law, kernel, n, X2, base, first)
     # E[weight; N = n] = P(n) weight(n) = a_n: the sum over degrees is the kernel.
     np.testing.assert_allclose(P[degrees] * weights, a[degrees], rtol=1e-9)
@@ -67,11 +92,10 @@ def test_degrees_follow_their_law_and_weights_make_each_degree_unbiased(law, fir
 
 
 def test_a_law_that_is_off_by_five_per_cent_is_caught():
-    P = law_of("geometric", Polynomial(4, coef0=1.0), 0, 2.0)
+    n, P = N_DRAWS, law_of("geometric", Polynomial(4, coef0=1.0), 0, 2.0)
     wrong = P * np.where(np.arange(80) == 0, 1.05, 1.0)
-    counts = np.random.default_rng(0).multinomial(200_000, wrong / wrong.sum())
-    z = (counts[0] - 200_000 * P[0]) / np.sqrt(200_000 * P[0] * (1 - P[0]))
-    assert z > 4.5
+    counts = np.random.default_rng(0).multinomial(n, wrong / wrong.sum())
+    assert (counts[0] - n * P[0]) / np.sqrt(n * P[0] * (1 - P[0])) > 4.5  # as in 0.999 of draws
 
 
 def test_the_published_law_leaves_zero_columns_on_homogeneous_kernels_and_the_truncated_none():
@@ -129,21 +153,17 @@ MACLAURIN = [
 
 
 @pytest.mark.parametrize(("cls", "law", "h01"), MACLAURIN)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_whose_kernel_is_beyond_float32_have_finite_features_or_are_refused(cls, law, h01, dtype):
-    X = rows_with_outliers().astype(dtype)
+def test_rows_whose_kernel_is_beyond_float32_have_finite_features_or_are_refused(cls, law, h01):
+    X = rows_with_outliers().astype(np.float32)
     kernel = Exponential(0.0995)  # the mean distance of Adult's rows, whose kernel reaches 7e43
     assert kernel.diagonal(X.astype(float)).max() > 1e43
-    Z = cls(kernel, 300, degree_law=law, h01=h01, random_state=0).fit(X).transform(X)
+    unfitted = cls(kernel, 300, degree_law=law, h01=h01, random_state=0)
+    Z = unfitted.fit_transform(X)
     assert np.isfinite(Z).all()
     assert np.abs(Z[0]).max() > 100
     for factor in (30, 1e9):
         try:
-            Z = (
-                cls(kernel, 300, degree_law=law, h01=h01, random_state=0)
-                .fit(factor * X)
-                .transform(factor * X)
-            )
+            Z = unfitted.fit_transform(factor * X)
         except KfeatError as error:
             assert re.search(r"scale (them|the rows) down", str(error))  # noqa: PT017
         else:
@@ -201,40 +221,17 @@ def test_single_precision_keeps_the_degrees_whose_coefficients_it_does_not_hold(
 
 
 SERIES = [Polynomial(3), Polynomial(4, gamma=0.7, coef0=1.0), Exponential(1.3), VovkReal(4), VovkInfinite()]
-OF_WIDTH = {1: np.array([[0.7], [-0.4], [0.9]]), 2: np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])}
-LAST = {1: 8, 2: 4}  # of the degrees that are enumerated: 2^(n d) choices of signs each
-
-
-def weights_of(kernel, base, last):
-    """Return the weight that the map gives a feature of each degree, from draws that have all of them."""
-    degrees, weights = geometric(np.random.default_rng(0), kernel, 200_000, base, 0)
-    return [weights[np.argmax(degrees == n)] for n in range(last + 1)]
-
-
-def gram(kernel, base, X, total):
-    last = LAST[X.shape[1]]
-    P = [total * base ** -(n + 1) for n in range(last + 1)]
-    weights = weights_of(kernel, base, last)
-    fitted = RandomMaclaurin(kernel, base=base, random_state=0).fit(X)
-    return expected_gram(fitted, dict(enumerate(zip(P, weights, strict=True))), X)
 
 
 @pytest.mark.parametrize("d", [1, 2])
 @pytest.mark.parametrize("base", [1.5, 2.0, 3.0])
 @pytest.mark.parametrize("kernel", SERIES, ids=str)
 def test_the_expectation_is_the_series(kernel, base, d):
-    X = OF_WIDTH[d]
-    actual = gram(kernel, base, X, total=base - 1)
-    np.testing.assert_allclose(actual, series(kernel, X @ X.T, LAST[d]), rtol=1e-10, atol=1e-14)
-
-
-@pytest.mark.parametrize("base", [1.5, 3.0])
-def test_the_printed_law_is_no_distribution_and_biased_by_its_sum(base):
-    """P(N = n) = p^-(n + 1), as printed, sums to 1 / (p - 1), and so does the map's expectation."""
-    assert sum(base ** -(n + 1) for n in range(200)) == pytest.approx(1 / (base - 1))
-    X = OF_WIDTH[2]
-    actual = gram(Exponential(1.3), base, X, total=1.0)
-    np.testing.assert_allclose(actual, series(Exponential(1.3), X @ X.T, 4) / (base - 1), rtol=1e-10)
+    X, last = X2[:, :d], {1: 8, 2: 4}[d]  # of the degrees that are enumerated: 2^(n d) choices of signs each
+    degrees, weights = geometric(np.random.default_rng(0), kernel, 200_000, base, 0)  # has all of them
+    parts = {n: ((base - 1) * base ** -(n + 1), weights[np.argmax(degrees == n)]) for n in range(last + 1)}
+    actual = expected_gram(RandomMaclaurin(kernel, base=base, random_state=0).fit(X), parts, X)
+    np.testing.assert_allclose(actual, series(kernel, X @ X.T, last), rtol=1e-10, atol=1e-14)
 
 
 def test_rows_whose_features_overflow_are_refused():

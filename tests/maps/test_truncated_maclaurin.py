@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from degree_sums import expected_gram, series
+from test_random_maclaurin import expected_gram, series
 
 from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.kernels import Exponential, Linear, Polynomial, VovkInfinite, VovkReal

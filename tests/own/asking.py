@@ -1,8 +1,6 @@
 """A bench asked in this process, and data with a planted answer."""
 
 from math import inf
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -12,24 +10,24 @@ from kfeat.own.bench import LocalScorer, Scorer
 class Direct(LocalScorer):
     """Answers as `kfeat.own.bench.ScorerProcess` does, in this process; keeps the questions."""
 
-    def __init__(self, threads: int = 1, *, data: Any, **bench: Any) -> None:
+    def __init__(self, threads=1, *, data, **bench):
         super().__init__(Scorer(data, threads=threads, **bench))
         self.questions: list[str] = []
 
-    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> dict[str, Any] | None:
+    def ask(self, method, deadline, limit=inf, **question):
         self.questions.append(method)
         return super().ask(method, deadline, limit, **question)
 
-    def end(self) -> None:
+    def end(self):
         """There is no process to end."""
 
 
-def write_data(path: Path, X: Any, y: Any) -> Path:
+def write_data(path, X, y):
     np.savez(path, X=X, y=y)
     return path
 
 
-def config(folder: Path, kernel: str, X: Any, y: Any, solver: str = "{name: newton}") -> Path:
+def config(folder, kernel, X, y, solver="{name: newton}"):
     """Write data and a config with this kernel."""
     data = write_data(folder / "data.npz", X, y)
     path = folder / "planted.yaml"

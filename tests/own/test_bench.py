@@ -1,7 +1,6 @@
 """What a search asks of its data: scores over values of C."""
 
 import numpy as np
-import pytest
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
@@ -14,16 +13,16 @@ from kfeat.solvers import Newton
 CS = [8.0**k for k in range(-3, 4)]
 
 
-def test_folds_go_along_c_with_the_factors_of_hessians_or_without(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folds_go_along_c_with_the_factors_of_hessians_or_without(monkeypatch):
     rng = np.random.default_rng(5)
     Z = rng.normal(size=(400, 30))
     y = np.digitize(Z[:, 0] + rng.normal(size=400), [-0.8, 0.8])
     splits = list(StratifiedKFold(5, shuffle=True, random_state=3).split(Z, y))
     quick = newton_scores("squared_hinge", Z, y, CS, splits, {"bias": 1.0})
-    checked: list[int] = []
+    checked = []
     begun = Newton._begun
 
-    def counted(self: Newton, X: object, y: object) -> object:
+    def counted(self, X, y):
         checked.append(1)
         return begun(self, X, y)
 
@@ -40,7 +39,7 @@ def test_folds_go_along_c_with_the_factors_of_hessians_or_without(monkeypatch: p
     assert (quick.mean(axis=1) > 0.45).all()
 
 
-def test_kernel_ridge_scores_are_those_of_scikit_learn_on_centred_targets() -> None:
+def test_kernel_ridge_scores_are_those_of_scikit_learn_on_centred_targets():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(120, 4))
     y = X[:, 0] * X[:, 1] + 7.0 + 0.1 * rng.normal(size=120)
@@ -60,7 +59,7 @@ def test_kernel_ridge_scores_are_those_of_scikit_learn_on_centred_targets() -> N
     assert singular.tolist() == [[-np.inf]]
 
 
-def test_a_score_without_a_value_is_a_failure_and_no_number() -> None:
+def test_a_score_without_a_value_is_a_failure_and_no_number():
     """As R^2 on folds of a single row."""
     found = best_column(np.array([[0.5], [np.nan], [0.25]]), [1.0])
     assert "single row" in found["failed"]

@@ -1,8 +1,5 @@
 """The search as scikit-learn's users expect an estimator."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +15,7 @@ from kfeat.own.estimator import KernelClassifier, KernelRegressor
 
 
 @pytest.fixture(autouse=True)
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
+def short(monkeypatch):
     """Three candidates, whatever the machine's speed."""
     monkeypatch.setattr(search, "MOST", 3)
 
@@ -31,18 +28,18 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
         "check_methods_subset_invariance": "single precision: a row alone differs in the seventh digit"
     },
 )
-def test_scikit_learn_takes_them_for_its_own(estimator: Any, check: Any) -> None:
+def test_scikit_learn_takes_them_for_its_own(estimator, check):
     check(estimator)
 
 
-def test_iris_is_cross_validated_as_well_as_by_svc() -> None:
+def test_iris_is_cross_validated_as_well_as_by_svc():
     X, y = load_iris(return_X_y=True)
     words = np.array(["setosa", "versicolor", "virginica"])[y]
     ours = cross_val_score(KernelClassifier(budget=20, n_jobs=1), X, words, cv=3)
     assert ours.mean() > cross_val_score(SVC(), X, words, cv=3).mean() - 0.02
 
 
-def people(n: int = 300) -> tuple[pd.DataFrame, Any]:
+def people(n=300):
     """Words, dates, truth values and gaps; the label depends on each."""
     rng = np.random.default_rng(2)
     frame = pd.DataFrame(
@@ -60,7 +57,7 @@ def people(n: int = 300) -> tuple[pd.DataFrame, Any]:
     return frame, y
 
 
-def test_a_frame_with_words_dates_and_gaps_is_learnt_and_its_columns_have_names() -> None:
+def test_a_frame_with_words_dates_and_gaps_is_learnt_and_its_columns_have_names():
     X, y = people()
     model = kfeat.KernelClassifier(budget=20, n_jobs=1).fit(X, y)
     assert model.score(X, y) > 0.8  # of 300 rows; half of them by chance
@@ -73,7 +70,7 @@ def test_a_frame_with_words_dates_and_gaps_is_learnt_and_its_columns_have_names(
         model.predict(X[X.columns[::-1]])
 
 
-def test_the_scaling_of_a_column_does_not_matter_and_sparse_rows_are_taken() -> None:
+def test_the_scaling_of_a_column_does_not_matter_and_sparse_rows_are_taken():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 3))
     y = X[:, 0] * X[:, 1] + 0.01 * X[:, 2]
@@ -84,14 +81,14 @@ def test_the_scaling_of_a_column_does_not_matter_and_sparse_rows_are_taken() -> 
     assert quick.score(sparse, labels) > 0.75  # of a third of the rows the sign is gone
 
 
-def test_too_few_rows_to_compare_anything_are_trained_all_the_same(tmp_path: Path) -> None:
+def test_too_few_rows_to_compare_anything_are_trained_all_the_same(tmp_path):
     X, y = [[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1]
     model = KernelClassifier().fit(X, y)
     assert model.search_ is None
     assert model.predict(X).tolist() == y
 
 
-def test_a_label_that_is_missing_or_too_many_is_refused_with_a_frame_too() -> None:
+def test_a_label_that_is_missing_or_too_many_is_refused_with_a_frame_too():
     X, y = people(60)
     for wrong, words in (
         (np.where(np.arange(60) == 3, None, y), "1 rows without one"),

@@ -31,14 +31,14 @@ Change = Callable[[Node, dict[str, bytes]], Any]
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def whole(tmp_path_factory):
     """The file of a small model."""
     path = tmp_path_factory.mktemp("whole") / "model"
     MODEL.fit(X, y).save(path)
     return path.read_bytes()
 
 
-def forge(content: bytes, change: Change, path: Path, packed: int = zipfile.ZIP_STORED) -> Path:
+def forge(content, change, path, packed=zipfile.ZIP_STORED):
     """Write a model's file to `path`, its content changed and every checksum as it should be."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
@@ -51,7 +51,7 @@ def forge(content: bytes, change: Change, path: Path, packed: int = zipfile.ZIP_
     return path
 
 
-def part(schema: Node, *names: str) -> Node:
+def part(schema, *names):
     """Return the node of an attribute, which stands for itself alone from now on."""
     for name in names:
         schema = schema["content"]["content"][name]
@@ -59,19 +59,19 @@ def part(schema: Node, *names: str) -> Node:
     return schema
 
 
-def array(values: Any) -> bytes:
+def array(values):
     out = io.BytesIO()
     np.save(out, values)
     return out.getvalue()
 
 
-def header(descr: str, shape: tuple[int, ...]) -> bytes:
+def header(descr, shape):
     out, given = io.BytesIO(), {"descr": descr, "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(out, given)  # type: ignore[arg-type]
+    np.lib.format.write_array_header_1_0(out, given)
     return out.getvalue()
 
 
-def word(value: Any) -> Node:
+def word(value):
     return {
         "__class__": "str",
         "__module__": "builtins",
@@ -80,7 +80,7 @@ def word(value: Any) -> Node:
     }
 
 
-def test_any_changed_byte_is_seen_or_means_nothing(whole: bytes, tmp_path: Path) -> None:
+def test_any_changed_byte_is_seen_or_means_nothing(whole, tmp_path):
     path = tmp_path / "model"
     path.write_bytes(whole)
     expected, refused, places = load_model(path).predict(X), 0, range(7, len(whole), 149)
@@ -94,14 +94,14 @@ def test_any_changed_byte_is_seen_or_means_nothing(whole: bytes, tmp_path: Path)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99, 0.9999])
-def test_a_file_that_was_cut_is_refused(whole: bytes, share: float, tmp_path: Path) -> None:
+def test_a_file_that_was_cut_is_refused(whole, share, tmp_path):
     path = tmp_path / "model"
     path.write_bytes(whole[: int(share * len(whole))])
     with pytest.raises(ModelError, match=r"got another file \(File is not a zip file\)"):
         load_model(path)
 
 
-def test_other_files_are_refused(tmp_path: Path) -> None:
+def test_other_files_are_refused(tmp_path):
     path = tmp_path / "other"
     with pytest.raises(DataError, match="no such file"):
         load_model(path)
@@ -120,7 +120,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         load_model(path)
 
 
-def test_a_full_disk_leaves_the_old_model_and_nothing_else(whole: bytes, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_old_model_and_nothing_else(whole, tmp_path):
     path = tmp_path / "model"
     path.write_bytes(whole)
     larger = KernelModel(RandomFourier(n_components=2000, random_state=0), Newton()).fit(X, y)
@@ -138,34 +138,34 @@ def test_a_full_disk_leaves_the_old_model_and_nothing_else(whole: bytes, tmp_pat
 
 
 @pytest.mark.parametrize("place", ["/proc/model", "no/such/folder/model", "/dev/null", "."])
-def test_a_place_that_takes_no_file_is_named(place: str) -> None:
+def test_a_place_that_takes_no_file_is_named(place):
     model = KernelModel(solver=Newton()).fit(X, y)
     with pytest.raises(ModelError, match=rf"^{place}: (the model cannot be written|expected the name)"):
         model.save(place)
     assert not Path("/dev/null").is_file()
 
 
-def test_packed_entries_are_refused_unread(whole: bytes, tmp_path: Path) -> None:
+def test_packed_entries_are_refused_unread(whole, tmp_path):
     path = forge(whole, lambda schema, entries: None, tmp_path / "forged")
     assert load_model(path).score(X, y) > 0.6  # so that the tests below see their own fault
     with pytest.raises(ModelError, match="its entries are packed"):
         load_model(forge(whole, lambda schema, entries: None, path, zipfile.ZIP_DEFLATED))
 
 
-def replaced(new: bytes) -> Change:
+def replaced(new):
     """Return the change that exchanges the hashes of the sketch."""
     return lambda schema, entries: entries.update({part(schema, "map_", "buckets_")["file"]: new})
 
 
-def named(*place: str, **change: Any) -> Change:
+def named(*place, **change):
     """Return the change of the node of an attribute."""
     return lambda schema, entries: part(schema, *place).update(change)
 
 
-def added(*place: str, **more: Node) -> Change:
+def added(*place, **more):
     """Return the change that gives an object more attributes, or others."""
 
-    def change(schema: Node, entries: dict[str, bytes]) -> None:
+    def change(schema, entries):
         attributes = part(schema, *place)["content"]
         attributes["content"] |= more
         key = attributes["key_types"]["content"][0]
@@ -174,18 +174,18 @@ def added(*place: str, **more: Node) -> Change:
     return change
 
 
-def newer(schema: Node, entries: dict[str, bytes]) -> None:
+def newer(schema, entries):
     # skops reads an object of a known id once, and another 4 of the model has the same id.
     schema["content"]["content"]["about_"]["content"]["format"] |= {"content": "5", "__id__": 0}
 
 
-def no_model(schema: Node, entries: dict[str, bytes]) -> None:
+def no_model(schema, entries):
     schema |= part(schema, "map_")
 
 
 SYSTEM = {"__class__": "system", "__module__": "os", "__loader__": "FunctionNode"}
 CALL = {"__class__": "system", "__module__": "os", "content": word(["true"])}
-FORGED: dict[str, tuple[Change, str]] = {
+FORGED = {
     "newer": (newer, "it is in version 5 of the format, not 4"),
     "huge": (replaced(header("<f8", (10**15,))), "got another file ("),
     "short": (replaced(header("<f8", (10,)) + bytes(72)), "got another file ("),
@@ -202,7 +202,7 @@ FORGED: dict[str, tuple[Change, str]] = {
 
 
 @pytest.mark.parametrize("name", FORGED)
-def test_content_that_no_model_has_is_refused(name: str, whole: bytes, tmp_path: Path) -> None:
+def test_content_that_no_model_has_is_refused(name, whole, tmp_path):
     change, told = FORGED[name]
     path = forge(whole, change, tmp_path / "forged")
     with pytest.raises(ModelError, match=re.escape(told)) as raised:
@@ -221,10 +221,10 @@ def test_content_that_no_model_has_is_refused(name: str, whole: bytes, tmp_path:
         ("vectors", np.zeros((2, 4))),
     ],
 )
-def test_libsvm_never_sees_arrays_that_do_not_match(name: str, values: Any, tmp_path: Path) -> None:
+def test_libsvm_never_sees_arrays_that_do_not_match(name, values, tmp_path):
     KernelModel(solver=Libsvm(Gaussian(1.0))).fit(X, y).save(tmp_path / "model")
 
-    def change(schema: Node, entries: dict[str, bytes]) -> None:
+    def change(schema, entries):
         entries[part(schema, "solver_", "_model", name)["file"]] = array(values)
 
     with pytest.raises(ModelError, match="SupportVectors are damaged"):

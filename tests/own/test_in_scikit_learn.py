@@ -1,8 +1,6 @@
 """Models, maps and solvers where scikit-learn and its users expect estimators."""
 
 import io
-from pathlib import Path
-from typing import Any
 
 import joblib
 import numpy as np
@@ -29,12 +27,12 @@ FRAME = pd.DataFrame(X, columns=["sepal l", "sepal w", "petal l", "petal w"])
 WORDS = np.array(["setosa", "versicolor", "virginica"])[y]
 
 
-def waves(**more: Any) -> KernelModel:
+def waves(**more):
     return KernelModel(RandomFourier(Gaussian("median"), 60, random_state=0), scale="zscore", **more)
 
 
 @pytest.fixture
-def loaded(tmp_path: Path) -> KernelModel:
+def loaded(tmp_path):
     """A model of a CSV with a column of words, saved and loaded."""
     frame = FRAME.assign(colour=np.where(y == 1, "red", "blue"), kind=WORDS)
     frame.to_csv(tmp_path / "iris.csv", index=False)
@@ -43,7 +41,7 @@ def loaded(tmp_path: Path) -> KernelModel:
     return load_model(tmp_path / "model")
 
 
-def test_a_file_is_read_by_the_names_that_a_frame_had_in_python(tmp_path: Path) -> None:
+def test_a_file_is_read_by_the_names_that_a_frame_had_in_python(tmp_path):
     model = waves().fit(FRAME, WORDS)
     model.save(tmp_path / "model")
     loaded, path = load_model(tmp_path / "model"), tmp_path / "rows.csv"
@@ -56,7 +54,7 @@ def test_a_file_is_read_by_the_names_that_a_frame_had_in_python(tmp_path: Path) 
         write_predictions(loaded, path, ["predict"], out)
 
 
-def test_words_that_python_numbered_are_compared_with_those_of_a_file(tmp_path: Path) -> None:
+def test_words_that_python_numbered_are_compared_with_those_of_a_file(tmp_path):
     """Python takes them in their alphabetic order, the file's coding as `levels` has them."""
     path = tmp_path / "iris.csv"
     FRAME.assign(kind=WORDS).to_csv(path, index=False)
@@ -72,13 +70,13 @@ def test_words_that_python_numbered_are_compared_with_those_of_a_file(tmp_path: 
         score_file(few, path)
 
 
-def test_words_that_spell_long_numbers_are_those_of_a_file(tmp_path: Path) -> None:
+def test_words_that_spell_long_numbers_are_those_of_a_file(tmp_path):
     labels = np.array([1_234_567, 1_234_568])[(y > 0).astype(int)]
     dump_svmlight_file(X, labels, str(tmp_path / "rows.svm"), zero_based=False)
     assert score_file(waves().fit(X, labels.astype(str)), tmp_path / "rows.svm")[0]["accuracy"] > 0.95
 
 
-def test_a_fit_that_fails_leaves_the_one_before(loaded: KernelModel) -> None:
+def test_a_fit_that_fails_leaves_the_one_before(loaded):
     model = waves().fit(FRAME, WORDS)
     before = model.predict(FRAME)
     with pytest.raises(DataError, match="at least 2 classes"):
@@ -91,11 +89,11 @@ def test_a_fit_that_fails_leaves_the_one_before(loaded: KernelModel) -> None:
         fresh.predict(FRAME)
 
 
-def with_colour() -> pd.DataFrame:
+def with_colour():
     return FRAME.assign(colour=np.where(y == 1, "red", "blue"))
 
 
-def test_a_loaded_model_takes_frames_whose_columns_have_any_order(loaded: KernelModel) -> None:
+def test_a_loaded_model_takes_frames_whose_columns_have_any_order(loaded):
     frame = with_colour()
     expected = loaded.predict(frame)
     assert loaded.score(frame, WORDS) > 0.95
@@ -112,7 +110,7 @@ def test_a_loaded_model_takes_frames_whose_columns_have_any_order(loaded: Kernel
         loaded.predict(frame.iloc[:0])
 
 
-def test_a_loaded_model_can_be_cloned_and_trained_anew(loaded: KernelModel) -> None:
+def test_a_loaded_model_can_be_cloned_and_trained_anew(loaded):
     fresh = clone(loaded)
     with pytest.raises(NotFittedError):
         fresh.predict(with_colour())
@@ -122,13 +120,13 @@ def test_a_loaded_model_can_be_cloned_and_trained_anew(loaded: KernelModel) -> N
     assert scores.min() > 0.9
 
 
-def test_joblib_keeps_a_model(loaded: KernelModel, tmp_path: Path) -> None:
+def test_joblib_keeps_a_model(loaded, tmp_path):
     joblib.dump(loaded, tmp_path / "model.joblib")
     again = joblib.load(tmp_path / "model.joblib")
     np.testing.assert_array_equal(again.predict(with_colour()), loaded.predict(with_colour()))
 
 
-def test_grids_over_the_parts_of_a_model() -> None:
+def test_grids_over_the_parts_of_a_model():
     grid = {"scale": ["none", "zscore"], "map__kernel__gamma": [1e-6, 0.5], "solver__C": [1e-6, 1.0]}
     search = GridSearchCV(waves(solver=Newton()), grid, cv=3).fit(X, WORDS)
     assert search.best_params_["map__kernel__gamma"] == 0.5
@@ -140,7 +138,7 @@ def test_grids_over_the_parts_of_a_model() -> None:
     assert waves(solver=Liblinear(0)).fit(X, WORDS).predict_proba(X).shape == (150, 3)
 
 
-def test_bad_parameters_and_rows_are_named() -> None:
+def test_bad_parameters_and_rows_are_named():
     with pytest.raises(ConfigError, match="scale"):
         waves().set_params(scale="zcsore").fit(X, y)
     with pytest.raises(DataError, match=r"KernelModel|two classes|2 classes"):
@@ -152,7 +150,7 @@ def test_bad_parameters_and_rows_are_named() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in MAPS if name not in ("nystrom", "stacked")])
-def test_every_map_between_columns_and_solver(name: str) -> None:
+def test_every_map_between_columns_and_solver(name):
     """In a Pipeline behind a ColumnTransformer, with frames in and out, names, clone and a copy by joblib."""
     frame = with_colour()
     columns = ColumnTransformer(
@@ -168,7 +166,7 @@ def test_every_map_between_columns_and_solver(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SOLVERS)
-def test_every_solver_behind_a_map_is_cross_validated_on_frames(name: str) -> None:
+def test_every_solver_behind_a_map_is_cross_validated_on_frames(name):
     solver = SOLVERS[name](**({"C_max": 1.0} if name == "newton_cv" else {}))
     regression = solver.task == "regression"
     data = load_diabetes(return_X_y=True, as_frame=True) if regression else (FRAME, WORDS)
@@ -177,7 +175,7 @@ def test_every_solver_behind_a_map_is_cross_validated_on_frames(name: str) -> No
     assert scores.min() > (0 if regression else 0.8)
 
 
-def test_maps_beside_each_other_on_columns_of_a_frame() -> None:
+def test_maps_beside_each_other_on_columns_of_a_frame():
     columns = ColumnTransformer(
         [("sepal", TensorSketch(n_components=10), ["sepal l", "sepal w"]), ("petal", RandomFourier(), [2, 3])]
     ).set_output(transform="pandas")
@@ -186,7 +184,7 @@ def test_maps_beside_each_other_on_columns_of_a_frame() -> None:
     assert features.shape[1] == 10 + RandomFourier().n_components
 
 
-def test_class_weights_of_a_model_are_named_by_its_words() -> None:
+def test_class_weights_of_a_model_are_named_by_its_words():
     weights = {"setosa": 1.0, "versicolor": 1.0, "virginica": 9.0}
     words = np.array(list(weights))[y]
     named = KernelModel(solver=Newton(class_weight=weights)).fit(X, words)

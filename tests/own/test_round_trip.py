@@ -1,8 +1,5 @@
 """A model that was saved and loaded predicts as before, bit for bit, whatever it is made of."""
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -23,7 +20,7 @@ TARGETS = X[:, 0] - X[:, 1] * X[:, 3]
 METHODS = ("predict", "decision_function", "predict_proba", "transform")
 
 
-def same_after_a_round_trip(model: KernelModel, folder: Path, rows: Any = X) -> KernelModel:
+def same_after_a_round_trip(model, folder, rows=X):
     """Save and load a model, and compare the bits of all that it predicts, of dense and of sparse rows."""
     model.save(folder / "model.kfeat")
     loaded = load_model(folder / "model.kfeat")
@@ -39,8 +36,8 @@ def same_after_a_round_trip(model: KernelModel, folder: Path, rows: Any = X) -> 
 
 
 @pytest.mark.parametrize("name", MAPS)
-def test_every_map(name: str, tmp_path: Path) -> None:
-    dtype: Any = "float64" if len(name) % 2 else "float32"
+def test_every_map(name, tmp_path):
+    dtype = "float64" if len(name) % 2 else "float32"
     model = KernelModel(MAPS[name](random_state=0), Ridge(), dtype=dtype).fit(X, TARGETS)
     loaded = same_after_a_round_trip(model, tmp_path)
     assert vars(loaded.map_).keys() == vars(model.map_).keys()
@@ -51,7 +48,7 @@ def test_every_map(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_every_solver(name: str, n_classes: int, tmp_path: Path) -> None:
+def test_every_solver(name, n_classes, tmp_path):
     solver = SOLVERS[name](**({"C_max": 1.0} if name == "newton_cv" else {}))
     y = TARGETS if solver.task == "regression" else np.minimum(LABELS, n_classes - 1)
     model = KernelModel(solver=solver, scale="zscore").fit(X, y)
@@ -61,7 +58,7 @@ def test_every_solver(name: str, n_classes: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_every_kernel_in_an_exact_machine(name: str, tmp_path: Path) -> None:
+def test_every_kernel_in_an_exact_machine(name, tmp_path):
     same_after_a_round_trip(
         KernelModel(solver=Libsvm(KERNELS[name]()), scale={"divide": 4.0}).fit(X, LABELS), tmp_path
     )
@@ -98,7 +95,7 @@ def test_every_kernel_in_an_exact_machine(name: str, tmp_path: Path) -> None:
         "dropped",
     ],
 )
-def test_what_else_a_model_may_hold(model: KernelModel, tmp_path: Path) -> None:
+def test_what_else_a_model_may_hold(model, tmp_path):
     solver = model.solver
     rows = np.column_stack([X, np.ones(len(X))]) if model.constant_features == "drop" else X
     model = clone(model).fit(rows, TARGETS if solver and solver.task == "regression" else LABELS)
@@ -106,7 +103,7 @@ def test_what_else_a_model_may_hold(model: KernelModel, tmp_path: Path) -> None:
     assert loaded.preparation_.n_features == rows.shape[1]
 
 
-def test_labels_that_are_words_come_back(tmp_path: Path) -> None:
+def test_labels_that_are_words_come_back(tmp_path):
     words = np.array(["red", "green", "blue"])[LABELS]
     model = KernelModel(solver=Liblinear()).fit(X, words)
     loaded = same_after_a_round_trip(model, tmp_path)
@@ -119,7 +116,7 @@ class Foreign(Ridge):
     """A solver that kfeat does not know."""
 
 
-def test_what_a_file_cannot_hold_is_refused_by_name(tmp_path: Path) -> None:
+def test_what_a_file_cannot_hold_is_refused_by_name(tmp_path):
     with pytest.raises(ModelError, match=r"cannot hold an object of tests\.own\.test_round_trip\.Foreign"):
         KernelModel(solver=Foreign()).fit(X, TARGETS).save(tmp_path / "model")
     with pytest.raises(ModelError, match="call fit first"):
@@ -127,6 +124,6 @@ def test_what_a_file_cannot_hold_is_refused_by_name(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_kfeat_itself_has_load_model(tmp_path: Path) -> None:
+def test_kfeat_itself_has_load_model(tmp_path):
     KernelModel(solver=Ridge()).fit(X, TARGETS).save(tmp_path / "model")
     assert kfeat.load_model(tmp_path / "model").score(X, TARGETS) > 0.5

@@ -1,7 +1,5 @@
 """What the survey answers, on frames whose answers are known."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,14 +20,14 @@ from kfeat.survey.answers import (
 A, B = {"map": "a"}, {"map": "b"}
 
 
-def frame(*lines: dict[str, Any]) -> pd.DataFrame:
+def frame(*lines):
     """Cells with these values, the others as usual."""
     usual = {"dataset": "x", "kernel": "k", "map": "a", "variant": "", "n_components": 1, "score": 50.0}
     usual |= {"seconds": 1.0, "kernel_error": np.nan, "map_seconds": np.nan}
     return pd.DataFrame([usual | line for line in lines])
 
 
-def test_the_front_has_what_no_other_beats_in_less_time() -> None:
+def test_the_front_has_what_no_other_beats_in_less_time():
     cells = frame(
         {"map": "a", "seconds": 1.0, "score": 60.0},
         {"map": "b", "seconds": 2.0, "score": 60.0},  # as good, and slower
@@ -40,7 +38,7 @@ def test_the_front_has_what_no_other_beats_in_less_time() -> None:
     assert list(front(cells)["map"]) == ["a", "c", "b"]
 
 
-def test_a_method_counts_with_its_best_size_within_the_budget() -> None:
+def test_a_method_counts_with_its_best_size_within_the_budget():
     cells = frame(
         {"map": "exact", "n_components": 0, "seconds": 100.0, "score": 90.0},
         {"n_components": 16, "seconds": 1.0, "score": 80.0},
@@ -51,7 +49,7 @@ def test_a_method_counts_with_its_best_size_within_the_budget() -> None:
     assert losses.to_dict() == {1.0: 10.0, 10.0: 1.0}
 
 
-def test_a_curve_needs_every_data_set() -> None:
+def test_a_curve_needs_every_data_set():
     cells = frame(
         {"map": "exact", "score": 90.0},
         {"map": "exact", "score": 90.0, "dataset": "y"},
@@ -62,7 +60,7 @@ def test_a_curve_needs_every_data_set() -> None:
     assert found[["budget", "mean", "size"]].to_numpy().tolist() == [[4.0, 15.0, 2]]
 
 
-def test_a_profile_counts_a_data_set_without_a_size_in_time_as_lost() -> None:
+def test_a_profile_counts_a_data_set_without_a_size_in_time_as_lost():
     cells = frame(
         {"map": "exact", "score": 90.0},
         {"map": "exact", "score": 90.0, "dataset": "y"},
@@ -74,7 +72,7 @@ def test_a_profile_counts_a_data_set_without_a_size_in_time_as_lost() -> None:
     assert not found[0.0] > 0
 
 
-def test_the_probability_of_improvement_is_the_share_of_pairs() -> None:
+def test_the_probability_of_improvement_is_the_share_of_pairs():
     runs = [(1.0, "a"), (3.0, "a"), (2.0, "b"), (3.0, "b")]
     trials = frame(*({"map": name, "score": score} for score, name in runs))
     probability, (low, high) = improvement(trials, A, B)
@@ -86,7 +84,7 @@ def test_the_probability_of_improvement_is_the_share_of_pairs() -> None:
     assert improvement(better, A, B) == (1.0, (1.0, 1.0))
 
 
-def test_the_bootstrap_covers_the_probability() -> None:
+def test_the_bootstrap_covers_the_probability():
     """95 % intervals of P = 0.5, five runs in 20 strata: of 60, at most 9 may miss (chance below 0.3 %)."""
     rng = np.random.default_rng(0)
     missed = 0
@@ -103,7 +101,7 @@ def test_the_bootstrap_covers_the_probability() -> None:
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
-def test_errors_are_compared_at_equal_time_not_at_equal_size(factor: float) -> None:
+def test_errors_are_compared_at_equal_time_not_at_equal_size(factor):
     """Errors fall as t^(-1/2), those of b from twice the level; a takes `factor` of b's time per column."""
     sizes = np.array([16, 64, 256, 1024])
     lines = []
@@ -114,20 +112,20 @@ def test_errors_are_compared_at_equal_time_not_at_equal_size(factor: float) -> N
     assert equal_time(frame(*lines), A, B, "kernel_error")["x"] == pytest.approx(0.5)
 
 
-def test_without_common_times_the_largest_meets_the_smallest() -> None:
+def test_without_common_times_the_largest_meets_the_smallest():
     lines = [{"seconds": t, "score": t} for t in (1.0, 2.0)]
     lines += [{"map": "b", "seconds": t, "score": t} for t in (3.0, 4.0)]
     assert equal_time(frame(*lines), A, B, "score")["x"] == pytest.approx(2.0 - 3.0)
     assert equal_time(frame(*lines[:2]), A, B, "score").empty
 
 
-def test_a_larger_size_that_scores_less_does_not_count() -> None:
+def test_a_larger_size_that_scores_less_does_not_count():
     lines = [{"seconds": t, "score": s} for t, s in ((1.0, 10.0), (2.0, 30.0), (4.0, 20.0))]
     lines += [{"map": "b", "seconds": t, "score": 0.0} for t in (2.0, 4.0)]
     assert equal_time(frame(*lines), A, B, "score")["x"] == pytest.approx(30.0)
 
 
-def test_the_crossover_is_where_the_times_are_equal() -> None:
+def test_the_crossover_is_where_the_times_are_equal():
     lines = [{"n": n, "seconds": 1e-3 * n} for n in (100, 10_000)]
     lines += [{"map": "exact", "n": n, "seconds": 1e-6 * n**2} for n in (100, 10_000)]
     assert crossover(frame(*lines), A) == pytest.approx(1000)
@@ -135,12 +133,12 @@ def test_the_crossover_is_where_the_times_are_equal() -> None:
     assert crossover(frame(*slow), A) is None
 
 
-def charge(of: Any, *numbers: float) -> PaperClaim:
+def charge(of, *numbers):
     """A sentence with these numbers on the data sets."""
     return PaperClaim("a beats b", "nobody", A, B, of, pd.Series(numbers))
 
 
-def test_verdicts_follow_the_interval() -> None:
+def test_verdicts_follow_the_interval():
     assert charge("kernel_error", 0.5, 0.55, 0.6).verdict == "holds"
     assert charge("kernel_error", 1.5, 1.6, 1.7).verdict == "fails"
     assert charge("kernel_error", 0.5, 1.0, 2.0).verdict == "open"
@@ -150,14 +148,14 @@ def test_verdicts_follow_the_interval() -> None:
     assert charge("score", 1.0, -0.5).favour == 1
 
 
-def test_an_interval_over_data_sets_is_students() -> None:
+def test_an_interval_over_data_sets_is_students():
     middle, (low, high) = interval([1.0, 2.0, 3.0])
     assert middle == 2.0
     assert high - middle == pytest.approx(4.30265 / 3**0.5, rel=1e-4)  # t with 2 degrees of freedom
     assert middle - low == pytest.approx(high - middle)
 
 
-def test_the_court_hears_every_sentence_of_the_published_survey() -> None:
+def test_the_court_hears_every_sentence_of_the_published_survey():
     from kfeat.survey.answers import published
 
     found = paper_claims(published())

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-def test_its_files_are_those_of_its_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_files_are_those_of_its_rows(monkeypatch):
     monkeypatch.chdir(ROOT)
     lines = trials(row for part in survey.parts() for row in survey.rows_of(part))
     described = pd.read_csv(survey.SHIPPED / "datasets.csv", index_col="dataset")
@@ -24,5 +24,5 @@ def test_its_files_are_those_of_its_rows(monkeypatch: pytest.MonkeyPatch) -> Non
     assert kept["score"].equals(lines["score"])
 
 
-def test_there_is_a_part_for_each_data_set_and_kernel() -> None:
+def test_there_is_a_part_for_each_data_set_and_kernel():
     assert len(survey.parts()) == 39  # gisette_mnist has none with the Laplacian kernel
