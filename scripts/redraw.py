@@ -6,7 +6,7 @@ change of figures. No row changes. Then `python -m scripts.readme` brings the RE
 
 import click
 
-from kfeat.render.files import texts, write_report
+from kfeat.render.files import PUBLISHED, texts, write_report
 from scripts.readme import RESULTS, judgements
 
 
@@ -19,9 +19,9 @@ def redraw(every: bool) -> None:
         folder = RESULTS / experiment.name
         if not judgement.has_rows:
             continue
-        made = texts(experiment, cells, folder)
+        made = {name: text for name, text in texts(experiment, cells, folder).items() if name in PUBLISHED}
         if every or any((folder / name).read_text(encoding="utf-8") != text for name, text in made.items()):
-            write_report(experiment, cells, folder)
+            write_report(experiment, cells, folder, PUBLISHED)
             click.echo(folder)
 
 

@@ -1,7 +1,7 @@
 """Write what the survey answers, from its published rows: `python -m scripts.survey`.
 
 It writes kfeat/survey/*.csv, which `kfeat advise` reads, and in results/survey the file survey.parquet with
-a line per trial, answers.md and figure.png. With --traits it also learns the traits about the data sets anew,
+a line per trial, answers.md and figure.svg. With --traits it also learns the traits about the data sets anew,
 for which it needs their files.
 """
 
@@ -17,12 +17,13 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from jinja2 import Template
-from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 from tabulate import tabulate
 
 from kfeat.data import load_raw
 from kfeat.own.new_config import RULES, traits_of
+from kfeat.render.figures.marks import RC, save
 from kfeat.survey.advice import ADVICE, BUDGETS, method_name, regrets
 from kfeat.survey.answers import (
     EXACT,
@@ -292,26 +293,28 @@ def figure(of: pd.DataFrame, path: Path) -> None:
     budgets = np.geomspace(0.02, 30, 60)
     found = curves(of, budgets)
     found = found[found["map"] != EXACT]
-    fig, axes = plt.subplots(2, 2, figsize=(13, 8), sharex=True, layout="constrained")
+    fig = Figure(figsize=(9, 6), layout="constrained")
+    axes = fig.subplots(2, 2, sharex=True)
     colours = mpl.colormaps["tab20"].colors
     names = sorted({method_name(one) for _, one in found[METHOD].drop_duplicates().iterrows()})
+    drawn: dict[str, Any] = {}
     for ax, kernel in zip(axes.flat, KERNELS, strict=True):
         here = found[found["kernel"] == kernel]
         for (name, variant), line in here.groupby(METHOD[1:]):
             words = f"{name} {variant}".strip()
             at = names.index(words)
-            ax.plot(
-                line["budget"], line["mean"], color=colours[at % 20], ls="-" if at < 20 else "--", label=words
-            )
+            style = {"color": colours[at % 20], "ls": "-" if at < 20 else "--", "label": words}
+            (drawn[words],) = ax.plot(line["budget"], line["mean"], **style)
         exact = of[(of["map"] == EXACT) & (of["kernel"] == kernel)]["seconds"].mean()
         ax.axvline(exact, color="black", lw=0.8, ls=":")
         ax.axhline(0, color="black", lw=0.8)
         ax.set(xscale="log", title=kernel, ylim=(-1.5, 12))
-        ax.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+        ax.xaxis.set_major_formatter("{x:g}")
         ax.annotate("exact", (exact, 11.3), fontsize=7)
-    fig.supxlabel("CPU seconds of mapping and training")
-    fig.supylabel("points lost against the exact method, mean over the data sets")
-    fig.savefig(path, dpi=130)
+    fig.legend(handles=[drawn[name] for name in names], loc="outside right upper", fontsize=8)
+    fig.supxlabel("CPU seconds of mapping and training", fontsize=9)
+    fig.supylabel("points lost against the exact method, mean over the data sets", fontsize=9)
+    save(fig, [path])
 
 
 def texts(lines: pd.DataFrame, described: pd.DataFrame) -> dict[Path, str]:
@@ -352,7 +355,8 @@ def survey(traits: bool) -> None:
     for path, text in texts(lines, pd.read_csv(SHIPPED / "datasets.csv", index_col="dataset")).items():
         path.write_text(text, encoding="utf-8")
     lines.to_parquet(RESULTS / "survey.parquet", index=False)
-    figure(cells(lines), RESULTS / "figure.png")
+    with mpl.rc_context(RC):
+        figure(cells(lines), RESULTS / "figure.svg")
 
 
 if __name__ == "__main__":

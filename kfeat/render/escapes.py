@@ -92,7 +92,7 @@ def _matplotlib_mathematics(formula: str) -> str:
     """Return a kernel's formula for mathtext, which has no boxes of text."""
     return re.sub(
         r"\\mbox\{([^}]*)\}",
-        lambda match: r"\mathrm{" + match[1].replace(" ", r"\ ") + "}",
+        lambda match: r"\mathrm{" + match[1].replace(" ", "\N{NO-BREAK SPACE}") + "}",
         mathematics(formula),
     )
 

@@ -17,9 +17,8 @@ from kfeat.render.table import render, render_csv
 from kfeat.render.verdicts import verdicts_markdown
 
 # They are replaced in the order of their names: a report whose texts are new has new figures.
-FIGURES = ("figure.svg", "figure.png")
-TEXTS = ("table.csv", "table.md", "table.tex")
-FILES = (*FIGURES, *TEXTS)
+FILES = ("figure.png", "figure.svg", "table.csv", "table.md", "table.tex")
+PUBLISHED = ("figure.svg", "table.csv", "table.md")  # without PNG and LaTeX, since git keeps every version
 Pending = Mapping[str, Mapping[str, Row]]  # rows that are being published, by the names of experiments
 RESULTS = Path("results")  # where published rows lie, seen from the folder of the configs
 
@@ -38,14 +37,16 @@ def check_report(experiment: Experiment) -> None:
     check_figure(experiment, cells)
 
 
-def write_report(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> None:
-    """Write table.md, table.tex, table.csv, figure.svg and figure.png below `folder`, all or none of them."""
+def write_report(
+    experiment: Experiment, cells: Sequence[Cell], folder: Path, names: Sequence[str] = FILES
+) -> None:
+    """Write the files of a report below `folder`, all or none of them."""
     with replacing_together() as beside:
-        _write(beside(folder), experiment, cells, folder)
+        _write(beside(folder), experiment, cells, folder, names)
 
 
 def _write(
-    new: Path, experiment: Experiment, cells: Sequence[Cell], folder: Path,
+    new: Path, experiment: Experiment, cells: Sequence[Cell], folder: Path, names: Sequence[str],
     rows: Iterable[Row] | None = None, pending: Pending | None = None,
 ) -> None:  # fmt: skip
     from kfeat.render.figures.figure import draw
@@ -53,8 +54,9 @@ def _write(
     if rows is not None:
         write_rows(new, rows)
     for name, text in texts(experiment, cells, folder, pending).items():
-        (new / name).write_text(text, encoding="utf-8")
-    draw(experiment, cells, [new / name for name in FIGURES])
+        if name in names:
+            (new / name).write_text(text, encoding="utf-8")
+    draw(experiment, cells, [new / name for name in names if name.startswith("figure")])
 
 
 def texts(
@@ -79,8 +81,10 @@ def is_current(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> b
     """Tell whether the report below `folder` is whole, shows these cells, and is younger than the config."""
     try:
         oldest = min((folder / name).stat().st_mtime_ns for name in FILES)
-        shown = {name: (folder / name).read_text(encoding="utf-8") for name in TEXTS}
-        return oldest >= experiment.path.stat().st_mtime_ns and shown == texts(experiment, cells, folder)
+        return oldest >= experiment.path.stat().st_mtime_ns and all(
+            (folder / name).read_text(encoding="utf-8") == text
+            for name, text in texts(experiment, cells, folder).items()
+        )
     except (OSError, UnicodeDecodeError):
         return False
 
@@ -137,7 +141,7 @@ def publish(
     with replacing_together() as beside:
         for experiment, trials, rows in chosen:
             cells, folder = summarise(experiment, trials, rows), results / experiment.name
-            _write(beside(folder), experiment, cells, folder, rows.values(), pending)
+            _write(beside(folder), experiment, cells, folder, PUBLISHED, rows.values(), pending)
     return [len(rows) for _, _, rows in chosen]
 
 

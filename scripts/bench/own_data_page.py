@@ -4,69 +4,87 @@
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import click
+import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
+from kfeat.render.figures.marks import COLOURS, RC, save
 from scripts.bench import own_data
 from scripts.bench.report import record, save_part, save_summary
 
 SHOWN = {"grid": "o", "HistGradientBoosting": "s"}  # contenders of the figure, and their marks
+NOTE = re.compile(
+    r"(?P<score>[\d.]+), the other (?P<other_score>[\d.]+); (?P<gap>[-+.\d]+)(?: ± (?P<half>[\d.]+))?"
+)
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 def page(folder: Path, files: tuple[Path, ...]) -> None:
-    """Write own_data.md, own_data.json and own_data.png below FOLDER, and its summary."""
+    """Write own_data.md, own_data.json and own_data.svg below FOLDER, and its summary."""
     rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     published = [{"threads": 2, **row} for row in own_data.over_splits(rows)]
-    frame = pd.DataFrame(rows)
-    ours = frame.drop_duplicates(["shape", "split", "score"])
-    seconds = float(ours["kfeat_s"].sum() + frame["other_s"].sum())
-    about = f"{own_data.__doc__}\n\n![Differences, and accuracy against seconds at size](own_data.png)"
+    ours = pd.DataFrame(rows).drop_duplicates(["shape", "split", "score"])
+    seconds = float(ours["kfeat_s"].sum() + sum(row["other_s"] for row in rows))
+    about = f"{own_data.__doc__}\n\n![Differences, and accuracy against seconds at size](own_data.svg)"
     save_part("own_data", record(about, published, seconds), folder)
-    draw(frame).savefig(folder / "own_data.png", dpi=120, metadata={"Software": None})
+    draw(published, folder / "own_data.svg")
     save_summary(folder)
 
 
-def draw(rows: pd.DataFrame) -> Figure:
-    """Return kfeat's score minus the others' on each table, and accuracy against seconds on large ones."""
+def draw(published: list[dict[str, Any]], path: Path) -> None:
+    """Draw kfeat's score minus the others' on each table, and accuracy against seconds on large ones."""
+    rows = pd.DataFrame(published)
+    rows = rows.join(rows["note"].str.extract(NOTE).astype(float))
     rows = rows.assign(table=rows["shape"].str.partition(",")[0], other=rows["what"].str.partition(" : ")[2])
     large = rows["table"].isin(own_data.AT_SIZE)
-    figure = Figure(figsize=(10, 4.6), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    small = rows[~large].assign(gap=rows["score"] - rows["other_score"])
-    names = list(dict.fromkeys(small["table"]))
-    for other, marker in SHOWN.items():
-        gaps = small[small["other"] == other]
-        places = [names.index(name) for name in gaps["table"]]
-        left.plot(gaps["gap"], places, marker, alpha=0.6, label=f"minus {other}")
-    left.axvline(0, color="black", linewidth=0.8)
-    left.set_xscale("symlog", linthresh=1)
-    left.set_yticks(range(len(names)), names)
-    left.set_xlabel("points of accuracy, or of 100 R², a mark per split")
-    left.set_title("kfeat after 60 s, minus the other")
-    left.legend(loc="upper left", bbox_to_anchor=(0, -0.12), ncols=2)
-    for colour, (name, group) in zip(
-        ("C0", "C1", "C2"), rows[large].groupby("table", sort=False), strict=False
-    ):
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(9, 4.2), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        _gaps(left, rows[~large])
+        _at_size(right, rows[large])
+        save(figure, [path])
+
+
+def _gaps(axes: Any, rows: pd.DataFrame) -> None:
+    names = list(dict.fromkeys(rows["table"]))
+    for k, (other, marker) in enumerate(SHOWN.items()):
+        gaps = rows[rows["other"] == other]
+        places = [names.index(name) + 0.15 - 0.3 * k for name in gaps["table"]]
+        axes.errorbar(
+            gaps["gap"], places, xerr=gaps["half"], fmt=marker, color=COLOURS[k], label=f"minus {other}"
+        )
+    axes.axvline(0, color="black", linewidth=0.8)
+    axes.set_xscale("symlog", linthresh=1)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_yticks(range(len(names)), names)
+    axes.set_xlabel("points of accuracy, or of 100 R²; 95 % intervals over the splits")
+    axes.set_title("kfeat after 60 s, minus the other")
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.15), ncols=2)
+
+
+def _at_size(axes: Any, rows: pd.DataFrame) -> None:
+    for colour, (name, group) in zip(COLOURS, rows.groupby("table", sort=False), strict=False):
         points = [("kfeat", group["kfeat_s"].iloc[0], group["score"].iloc[0])]
-        points += [(_short(one), x, y) for one, x, y in _contenders(group)]
-        right.plot([x for _, x, _ in points], [y for *_, y in points], "o", color=colour, label=name)
+        points += [(_short(other), x, y) for other, x, y in _contenders(group)]
+        axes.plot([x for _, x, _ in points], [y for *_, y in points], "o", color=colour, label=name)
         for label, x, y in points:
-            right.annotate(label, (x, y), xytext=(4, 4), textcoords="offset points", fontsize=7)
-    right.set_xscale("log")
-    right.margins(x=0.2)
-    right.set_xlabel("seconds of search and training")
-    right.set_ylabel("accuracy on the test rows (%)")
-    right.set_title("hundreds of thousands of rows")
-    if large.any():
-        right.legend()
-    return figure
+            place = (4, -9) if label.startswith("SVC") else (4, 4)
+            axes.annotate(label, (x, y), xytext=place, textcoords="offset points", fontsize=7)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.margins(x=0.2, y=0.1)
+    axes.set_xlabel("seconds of search and training")
+    axes.set_ylabel("accuracy on the test rows (%)")
+    axes.set_title("hundreds of thousands of rows, SVC on so many")
+    if len(rows):
+        axes.legend(loc="upper left", bbox_to_anchor=(0, -0.15), ncols=2)
 
 
 def _contenders(group: pd.DataFrame) -> Any:
@@ -74,7 +92,7 @@ def _contenders(group: pd.DataFrame) -> Any:
 
 
 def _short(name: str) -> str:
-    return {"HistGradientBoosting": "boosting"}.get(name, name)
+    return "boosting" if name == "HistGradientBoosting" else name.replace(" on ", ", ").removesuffix(" rows")
 
 
 if __name__ == "__main__":

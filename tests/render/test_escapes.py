@@ -126,6 +126,7 @@ def test_formulas_in_figures_are_mathematics_and_dollars_are_dollars() -> None:
     formulas = {"<x, y>^2", "exp(-gamma ||x - y||^2), gamma = mean distance"}
     assert mathtext("5 $: <x, y>^2, $x", formulas) == r"5 \$: $\langle x,y\rangle^2$, \$x"
     gaussian = mathtext("exp(-gamma ||x - y||^2), gamma = mean distance", formulas)
-    assert gaussian == r"$\exp(-\gamma \Vert x-y\Vert^2), \gamma = \mathrm{mean\ distance}$"
+    words = "mean\N{NO-BREAK SPACE}distance"
+    assert gaussian == rf"$\exp(-\gamma \Vert x-y\Vert^2), \gamma = \mathrm{{{words}}}$"
     for text in (gaussian, mathtext("a $ <x, y>^2", formulas)):
         MathTextParser("path").parse(text)

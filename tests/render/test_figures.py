@@ -1,9 +1,11 @@
 """Figures of rows and a config: panels, curves, methods, ratios, and what they say of their numbers."""
 
+import re
 from collections.abc import Callable
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from matplotlib import rc_context
@@ -15,9 +17,9 @@ from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.render.figures.figure import DIGITS, draw, figure_of
-from kfeat.render.figures.marks import RC, logarithmic
+from kfeat.render.figures.marks import RC, SVG, logarithmic
 from kfeat.render.figures.printed import check_figure
-from kfeat.render.files import FIGURES, FILES, write_report
+from kfeat.render.files import FILES, write_report
 from kfeat.render.table import records, render
 from tests.cells import cells_with, fake_row
 
@@ -380,7 +382,7 @@ def test_reports_of_measures(load: Load, tmp_path: Path) -> None:
     assert r"\paragraph{digits, $\langle x,y\rangle^2$}" in render(experiment, cells, "latex")
     sizes = {name: (tmp_path / "report" / name).stat().st_size for name in FILES}
     assert all(200 < size < 1_000_000 for size in sizes.values())
-    assert all(sizes[name] > 20_000 for name in FIGURES)
+    assert all(sizes[name] > 20_000 for name in ("figure.png", "figure.svg"))
 
 
 def test_equal_labels_are_told_apart_by_what_differs(load: Load) -> None:
@@ -554,6 +556,22 @@ def test_two_draws_are_equal_byte_for_byte_and_axes_have_round_places(load: Load
     for axes in figure.axes:
         ends = axes.get_position().bounds
         assert ends == pytest.approx([round(end, DIGITS) for end in ends], abs=1e-12)
+
+
+def test_an_svg_has_texts_in_fonts_that_others_have_and_nothing_twice(load: Load, tmp_path: Path) -> None:
+    experiment = load(KERNELS + SOLVERS)
+    draw(experiment, cells_of(experiment), [tmp_path / "figure.svg"])
+    text = (tmp_path / "figure.svg").read_text()
+    root = ElementTree.fromstring(text)
+    texts = ["".join(element.itertext()).replace("\n", "") for element in root.iter(f"{{{SVG}}}text")]
+    assert {"Two datasets", "Random Maclaurin", "digits,\xa0(1+⟨x,y⟩)3"} <= {*texts}
+    assert text.count("font-family") == 1 < text.count("font-size")
+    rules = dict(re.findall(r"^\.(c\d+)({.*})$", text, re.MULTILINE))
+    assert {element.get("class") for element in root.iter()} - {None} == {*rules}
+    assert len({*rules.values()}) == len(rules)
+    assert not re.search(r"\.\d{3}|style=|<g>|Matplotlib", text)
+    referred = re.findall(r"(?:href=\"|url\()#(\w+)", text)
+    assert {*referred} == {element.get("id") for element in root.iter()} - {None}
 
 
 def test_a_setting_without_rows_is_not_left_out(drawn: Drawn, load: Load, tmp_path: Path) -> None:

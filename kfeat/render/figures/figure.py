@@ -15,7 +15,7 @@ from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import FigureLayout
 from kfeat.render.escapes import mathtext
 from kfeat.render.figures.curves import curves
-from kfeat.render.figures.marks import RC, wrapped
+from kfeat.render.figures.marks import RC, save, wrapped
 from kfeat.render.figures.methods import methods, ratios
 from kfeat.render.figures.printed import n_components
 from kfeat.text import plain
@@ -34,9 +34,7 @@ def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -
         figure = figure_of(experiment, cells)
         dpi = min(150, MOST_PIXELS / max(figure.get_size_inches()))
         _settle(figure, dpi)
-        for path in paths:
-            metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-            figure.savefig(path, dpi=dpi, metadata=metadata)
+        save(figure, paths, dpi)
     return figure
 
 
@@ -78,7 +76,7 @@ def figure_of(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
     The kernels' formulas are set as mathematics in all of its texts.
     """
     figure, kernels = _figure(experiment, cells), formulas(cells)
-    title = plain(experiment.title) + _stand_in(experiment)
+    title = plain(experiment.title + _stand_in(experiment))
     figure.suptitle(wrapped(title, figure.get_figwidth() - 0.1, 1.05))
     for text in figure.findobj(Text):
         said = text.get_text()

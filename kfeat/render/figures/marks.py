@@ -1,10 +1,14 @@
 """The house style of figures, and how they draw a number: a mean with its spread, a run, the paper's."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from io import StringIO
 from math import ceil, floor, log10, nan
+from pathlib import Path
 from textwrap import wrap
 from typing import Any, Literal
+from xml.etree import ElementTree
 
 import numpy as np
 from matplotlib.collections import LineCollection
@@ -45,6 +49,10 @@ RC: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "kfeat",
 }
+SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+FONTS = "'DejaVu Sans', Verdana, Arial, sans-serif"  # of an SVG: Matplotlib's own, then none that is wider
+ElementTree.register_namespace("", SVG)
+ElementTree.register_namespace("xlink", XLINK)
 
 
 def wrapped(text: str, inches: float, size: float = 1.0) -> str:
@@ -151,6 +159,69 @@ def heading(quantity: str, cells: Sequence[Cell]) -> str:
     rows = {min(n, row["n_train"]) for n in given if n for cell in cells for row in cell.rows} or given
     known = len(rows) == 1 and rows != {None}
     return f"{title}, on\N{NO-BREAK SPACE}{rows.pop():,}\N{NO-BREAK SPACE}rows" if known else title
+
+
+def save(figure: Figure, paths: Sequence[Path], dpi: float = 150) -> None:
+    """Save the figure at each path, as an SVG or PNG that names neither the time nor a version."""
+    for path in paths:
+        if path.suffix == ".svg":
+            svg, nothing = StringIO(), dict.fromkeys(("Date", "Creator", "Format", "Type"))
+            figure.savefig(svg, format="svg", dpi=dpi, metadata=nothing)
+            path.write_text(_slim(svg.getvalue()), encoding="utf-8")
+        else:
+            figure.savefig(path, dpi=dpi, metadata={"Software": None})
+
+
+def _slim(svg: str) -> str:
+    """Return Matplotlib's SVG at less than half its size, with the same picture in other fonts too.
+
+    A style stands in the file once, as a class; places have two digits; groups without a meaning go.
+    """
+    root, referred = ElementTree.fromstring(svg), set(re.findall(r"#(\w+)", svg))
+    classes: dict[str, str] = {}
+    for element in reversed(list(root.iter())):  # children before their parents
+        attributes = element.attrib
+        if attributes.get("id") not in referred:
+            attributes.pop("id", None)
+        if attributes.get("transform", "").startswith("rotate(-0 "):
+            del attributes["transform"]
+        if "style" in attributes:
+            style = re.sub("; font-family: 'DejaVu Sans'[^;]*", "", attributes.pop("style"))
+            attributes["class"] = classes.setdefault(style, f"c{len(classes)}")
+        for name, value in attributes.items():
+            attributes[name] = " ".join(re.sub(r"\d+\.\d{3,}", _two_digits, value).split())
+        if element.tag == f"{{{SVG}}}text":
+            element[:] = _words(element)
+        else:
+            element[:] = [part for child in element for part in ([child] if _tells(child) else child)]
+    rules = [f"text{{font-family: {FONTS}}}", *(f".{name}{{{style}}}" for style, name in classes.items())]
+    sheet = next(root.iter(f"{{{SVG}}}style"))
+    sheet.text = "\n".join([sheet.text or "", *rules, ""])
+    ElementTree.indent(root, "")
+    return ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _tells(element: ElementTree.Element) -> bool:
+    """Tell whether an element is more than a group without attributes."""
+    return bool(element.attrib) or element.tag != f"{{{SVG}}}g"
+
+
+def _two_digits(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
+
+
+def _words(signs: Iterable[ElementTree.Element]) -> list[ElementTree.Element]:
+    """Return the signs of a formula from left to right, and those of a word as one, for narrower fonts."""
+    words: list[ElementTree.Element] = []
+    for sign in sorted(signs, key=lambda sign: float(sign.attrib["x"])):
+        last = words[-1] if words else sign
+        word = f"{last.text}{sign.text}"
+        alike = all(sign.get(name) == last.get(name) for name in ("class", "y"))
+        if last is not sign and alike and re.fullmatch(r"\w+[.,:;]?", word):
+            last.text = word
+        else:
+            words.append(sign)
+    return words
 
 
 Direction = Literal["x", "y"]  # along which the numbers lie

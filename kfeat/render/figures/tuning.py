@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kfeat.own.search import Scored, SearchResult
-from kfeat.render.figures.marks import COLOURS, MARKERS, RC, logarithmic, shared_legend, wrapped
+from kfeat.render.figures.marks import COLOURS, MARKERS, RC, logarithmic, save, shared_legend, wrapped
 from kfeat.text import plain
 
 WIDTH, HEIGHT = 6.4, 3.9
@@ -27,9 +27,7 @@ def draw_search(found: SearchResult, title: str, paths: Sequence[Path]) -> None:
         axes.set_ylabel("cross-validated R²" if factor == 1.0 else "cross-validated accuracy (%)")
         figure.suptitle(wrapped(plain(title), WIDTH - 0.1, 1.05))
         shared_legend(figure, handles, WIDTH)
-        for path in paths:
-            metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-            figure.savefig(path, dpi=150, metadata=metadata)
+        save(figure, paths)
 
 
 def _marks(axes: Any, found: SearchResult, factor: float) -> list[Any]:
