@@ -17,6 +17,7 @@ from kfeat.analysis.cells import summarise
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.data import fingerprint, load
 from kfeat.data.sources import Entry, registry
+from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component
 from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.measures import MEASURES
@@ -173,6 +174,16 @@ def test_the_new_measure_gives_a_row_and_a_quantity(recipe: Recipe, tmp_path: Pa
     assert 0 < QUANTITIES["toy_error"].read(row) < 1
 
 
+@pytest.mark.parametrize("name", ["toy_eror", "kernel.degre", "nonsense"])
+def test_a_quantity_that_nobody_declared_is_refused(recipe: Recipe, tmp_path: Path, name: str) -> None:
+    recipe("A measure")
+    path = tmp_path / "toy.yaml"
+    ((_, text),) = blocks("A paper", "yaml").items()
+    path.write_text(text.replace("of: toy_error", f"of: {name}", 1))
+    with pytest.raises(ConfigError, match=r"claims\[0\].of: unknown quantity"):
+        load_experiment(path)
+
+
 def measured(folder: Path) -> Path:
     """The toy paper's config, without what draws it."""
     ((_, text),) = blocks("A paper", "yaml").items()
@@ -182,6 +193,7 @@ def measured(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_toy_paper_has_its_table_its_figure_and_its_claims(recipe: Recipe, tmp_path: Path) -> None:
     recipe("A measure")
     experiment = config("A paper", tmp_path)

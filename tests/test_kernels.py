@@ -12,6 +12,7 @@ from sklearn.gaussian_process import kernels as process_kernels
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import (
     KERNELS,
+    Compositional,
     Exponential,
     Gaussian,
     Laplacian,
@@ -22,7 +23,6 @@ from kfeat.kernels import (
     VovkInfinite,
     VovkReal,
 )
-from kfeat.kernels.base import TILE
 from kfeat.parameters import check_parameters, parameter_model
 
 
@@ -39,6 +39,14 @@ def matern(nu, s):
     return 2 ** (1 - nu) / math.gamma(nu) * s**nu * (waves.sum() - waves[0] / 2)
 
 
+def gaussian(x, y):
+    return math.exp(-0.5 * math.dist(x, y) ** 2)
+
+
+def manhattan(x, y):
+    return math.fsum(abs(a - b) for a, b in zip(x, y, strict=True))
+
+
 FORMULAS = {
     "linear": (Linear(), dot),
     "polynomial": (Polynomial(3, gamma=0.5, coef0=2.0), lambda x, y: (0.5 * dot(x, y) + 2) ** 3),
@@ -46,19 +54,22 @@ FORMULAS = {
     "exponential": (Exponential(sigma=2.0), lambda x, y: math.exp(dot(x, y) / 4)),
     "vovk_real": (VovkReal(5), lambda x, y: (1 - dot(x, y) ** 5) / (1 - dot(x, y))),
     "vovk_infinite": (VovkInfinite(), lambda x, y: 1 / (1 - dot(x, y))),
-    "gaussian": (Gaussian(1.5), lambda x, y: math.exp(-1.5 * math.dist(x, y) ** 2)),
-    "laplacian": (
-        Laplacian(0.7),
-        lambda x, y: math.exp(-0.7 * math.fsum(abs(a - b) for a, b in zip(x, y, strict=True))),
-    ),
-    "sum": (
-        Sum([Polynomial(2), Gaussian(0.5)], weights=[2.0, 1.0]),
-        lambda x, y: 2 * dot(x, y) ** 2 + math.exp(-0.5 * math.dist(x, y) ** 2),
-    ),
+    "gaussian": (Gaussian(0.5), gaussian),
+    "laplacian": (Laplacian(0.7), lambda x, y: math.exp(-0.7 * manhattan(x, y))),
     "matern": (Matern(0.7, nu=1.2), lambda x, y: matern(1.2, 2 * math.sqrt(0.84) * math.dist(x, y))),
     "matern_half": (Matern(0.7, nu=0.5), lambda x, y: math.exp(-math.sqrt(1.4) * math.dist(x, y))),
     "matern_three_halves": (Matern(0.7), lambda x, y: matern(1.5, math.sqrt(4.2) * math.dist(x, y))),
     "matern_five_halves": (Matern(0.7, nu=2.5), lambda x, y: matern(2.5, math.sqrt(7) * math.dist(x, y))),
+    "sum": (
+        Sum([Polynomial(2), Gaussian(0.5)], [2.0, 1.0]),
+        lambda x, y: 2 * dot(x, y) ** 2 + gaussian(x, y),
+    ),
+    "cube": (
+        Compositional(Polynomial(3, 2.0, 1.0), Gaussian(0.5)),
+        lambda x, y: (2 * gaussian(x, y) + 1) ** 3,
+    ),
+    "power": (Compositional(Exponential(2.0), Polynomial(2)), lambda x, y: math.exp(dot(x, y) ** 2 / 4)),
+    "compositional": (Compositional(), lambda x, y: math.exp(math.exp(-(math.dist(x, y) ** 2)))),
 }
 DOT_PRODUCT = ("linear", "polynomial", "homogeneous", "exponential", "vovk_real", "vovk_infinite")
 
@@ -79,22 +90,17 @@ def test_gram_block_is_the_formula(name, forms):
     np.testing.assert_allclose(kernel(A, B), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("name", "dtype"),
-    [
-        *((name, np.float64) for name in FORMULAS),
-        *((name, np.float32) for name in ("polynomial", "gaussian", "laplacian", "matern")),
-    ],
-)
-def test_gram_matrix_is_symmetric_with_the_diagonal_of_the_formula(name, dtype):
+@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gram_matrix_is_symmetric_with_the_diagonal_of_the_formula(name, dtype, monkeypatch):
+    monkeypatch.setattr("kfeat.kernels.base.TILE", 64)
     kernel, formula = FORMULAS[name]
-    X = rows(TILE + 50).astype(dtype)
+    X = rows(100).astype(dtype)
     K = kernel(X)
     assert K.dtype == dtype
     np.testing.assert_array_equal(K, K.T)
     np.testing.assert_array_equal(np.diagonal(K), kernel.diagonal(X))
-    sample = [(3, 3), (0, 1), (5, TILE + 7), (TILE + 7, TILE + 9), (TILE + 1, 2)]
-    for i, j in sample:
+    for i, j in [(3, 3), (0, 1), (5, 71), (71, 73), (65, 2)]:
         assert K[i, j] == pytest.approx(formula(X[i].astype(float), X[j].astype(float)), rel=2e-5)
     np.testing.assert_allclose(K, kernel(X, X.copy()), rtol=1e-4 if dtype == np.float32 else 1e-12)
 
@@ -335,3 +341,25 @@ def test_rows_far_outside_do_not_blur_the_distances_between_all_others(outliers)
     many = np.vstack([rows[:1], np.random.default_rng(1).random((400, 3))])
     found = Gaussian("median").resolve(many).gamma
     assert abs(found / Gaussian("median").resolve(many[1:]).gamma - 1) < 0.02
+
+
+def test_the_inner_bandwidth_is_learnt_and_the_outer_one_is_a_number():
+    kernel = Compositional(Polynomial(2), Laplacian("median")).resolve(rows(40))
+    assert kernel.inner.gamma == Laplacian("median").resolve(rows(40)).gamma
+    with pytest.raises(ParameterError, match="outer: expected a kernel whose bandwidth is a number"):
+        Compositional(Exponential("median")).resolve(rows(40))
+
+
+def test_what_has_no_value_is_refused():
+    with pytest.raises(DataError, match=r"VovkInfinite\(\) needs values below 1, got 1 of Gaussian"):
+        Compositional(VovkInfinite(), Gaussian())(rows(40))
+    with pytest.raises(ParameterError, match="Compositional: outer: "):
+        Compositional(Gaussian())(rows(40))
+    with pytest.raises(ParameterError, match="Compositional: inner: "):
+        Compositional(inner="gaussian")(rows(40))
+    with pytest.raises(ParameterError, match="Polynomial: degree"):
+        Compositional(Polynomial(0))(rows(40))
+    with pytest.raises(ParameterError, match="Gaussian: gamma"):
+        Compositional(inner=Gaussian(-1.0))(rows(40))
+    with pytest.raises(DataError, match="not finite"):
+        Compositional(Exponential(), Linear())(100 * rows(40))
