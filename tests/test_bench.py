@@ -1,5 +1,14 @@
-"""The pages of `make bench`: what was measured beside what, its spread, and which targets were missed."""
+"""The benchmarks: their pages, their parts, and liblinear-multicore as far as it can be tested without it."""
 
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kfeat.errors import KfeatError
+from kfeat.solvers import Liblinear
+from scripts.bench import multicore
 from scripts.bench.__main__ import PARTS
 from scripts.bench.harness import Timings
 from scripts.bench.report import record, save_part, save_summary, table
@@ -44,3 +53,21 @@ def test_the_summary_has_a_line_for_each_part_and_what_missed_its_target(tmp_pat
 def test_a_part_is_a_file_with_a_function_run():
     assert {"maps", "fourier", "sketches", "solvers", "data", "engine"} <= set(PARTS)
     assert not {"harness", "report", "dp_rfs"} & set(PARTS)
+
+
+def test_a_package_trains_in_a_process_of_its_own_to_the_objective_that_kfeat_reports(tmp_path, monkeypatch):
+    monkeypatch.setattr(multicore, "CALLS", 1)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 5))
+    y = X[:, :3].argmax(axis=1)
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    folder = str(Path(find_spec("liblinear").origin).parents[1])
+    found = multicore.trained(folder, tmp_path / "data.npz", "-s 2 -c 0.5 -q")
+    assert found["objective"] == pytest.approx(Liblinear(2, C=0.5).fit(X, y).objective_, rel=1e-9)
+    assert 0 < found["seconds"] < 10
+
+
+def test_without_the_package_the_part_is_left_out(monkeypatch):
+    monkeypatch.delenv("LIBLINEAR_MULTICORE", raising=False)
+    with pytest.raises(KfeatError, match="LIBLINEAR_MULTICORE does not name a folder"):
+        list(multicore.run(1))
