@@ -1,17 +1,30 @@
 """Parameters of a wrong type or range, and numbers that overflow: one sentence each."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from kfeat import memory
-from kfeat.errors import DataError, KfeatError, ParameterError, SolverError
+from kfeat.errors import DataError, KfeatError, ParameterError, SolverError, UnsupportedKernelError
 from kfeat.kernels import KERNELS, Gaussian, Laplacian, Linear, Polynomial, Sum
 from kfeat.kernels.base import generator
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
-from kfeat.solvers import SOLVERS, DualDescent, Liblinear, Libsvm, NewtonCV, RidgeCV
+from kfeat.solvers import (
+    SOLVERS,
+    DualDescent,
+    KernelRidge,
+    Liblinear,
+    Libsvm,
+    Newton,
+    NewtonCV,
+    Ridge,
+    RidgeCV,
+    Svc,
+)
+from kfeat.solvers.native import node_rows
 from tests.solvers.problems import features, labels
 
 X = features(30, 4)
@@ -54,6 +67,46 @@ WRONG = [
 def test_wrong_parameters_are_parameter_errors(use):
     with pytest.raises(ParameterError, match=r"expected|should be|too long"):
         use()
+
+
+NAMED = [
+    (Libsvm(C=-1.0), ParameterError, "C: "),
+    (Svc(eps=3.0), ParameterError, "Svc: eps: expected at most 2"),
+    (Liblinear(C=0.0), ParameterError, "C: "),
+    (Liblinear(C=float("inf")), ParameterError, "C: "),
+    (Liblinear(solver_type=8), ParameterError, "solver_type: .*got 8"),
+    (Liblinear(eps=-1.0), ParameterError, "eps: "),
+    (Liblinear(regularize_bias=False), ParameterError, "-B 1"),
+    (Newton(loss="hinge"), ParameterError, "loss: "),
+    *((cls(class_weight={0: 0.0}), ParameterError, "above 0") for cls in (Newton, Liblinear, Libsvm)),
+    *((cls(kernel="rbf"), UnsupportedKernelError, r"kfeat.kernels.*'rbf'") for cls in (Libsvm, KernelRidge)),
+    *((cls(kernel=Gaussian(-1.0)), ParameterError, "gamma") for cls in (Libsvm, KernelRidge)),
+    (Ridge(0.0), ParameterError, "alpha: "),
+    (RidgeCV(1.0, 0.1), ParameterError, "exchange"),
+    (RidgeCV(folds=31), DataError, "31 folds"),
+]
+
+
+@pytest.mark.parametrize(("solver", "kind", "message"), NAMED)
+def test_parameters_of_solvers_are_named(solver, kind, message):
+    with pytest.raises(kind, match=message):
+        solver.fit(X, y)
+
+
+def test_bad_labels_and_batches_are_refused():
+    for solver in (Liblinear(), Libsvm(), Newton()):
+        with pytest.raises(DataError, match="2 classes"):
+            solver.fit(X, np.ones(30))
+    with pytest.raises(ValueError, match="NaN"):
+        Liblinear().fit(X, np.where(np.arange(30) == 3, np.nan, 1.0))
+    with pytest.raises(ValueError, match="inconsistent"):
+        Liblinear().fit(X, np.ones(29))
+    with pytest.raises(DataError, match="30 rows and 9 targets"):
+        Ridge().fit_batches([(X, y[:9])])
+    with pytest.raises(DataError, match="got none"):
+        Ridge().fit_batches([])
+    with pytest.raises(SolverError, match="larger alpha"):
+        KernelRidge(Polynomial(8, 100.0, 1.0), 1e-12).fit(np.ones((5, 2)), np.arange(5.0))
 
 
 def test_numbers_of_numpy_and_of_another_type_that_is_as_good_are_taken():
@@ -121,15 +174,18 @@ def test_maps_refuse_features_beyond_their_precision():
     assert np.isfinite(sketch.transform(rows.astype(np.float64))).all()
 
 
-def test_what_does_not_fit_is_refused_with_its_bytes(monkeypatch):
-    class Memory:
-        available = 100_000
-
-    monkeypatch.setattr(memory.psutil, "virtual_memory", Memory)
-    for use in (
+@pytest.mark.parametrize(
+    "use",
+    [
         lambda: RandomFourier(n_components=10_000).fit(X),
         lambda: RandomMaclaurin(n_components=10_000).fit(X),
         lambda: TensorSketch(n_components=1000).fit(X).transform(X),
-    ):
-        with pytest.raises((ParameterError, DataError), match=r"takes [\d,]+ bytes, 100,000 are free"):
-            use()
+        lambda: Libsvm(Laplacian(1.0)).fit(np.tile(X, (6, 1)), np.tile(y, 6)),
+        lambda: KernelRidge().fit(np.tile(X, (6, 1)), np.tile(y, 6)),
+        lambda: node_rows(np.ones((100, 100))),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_its_bytes(use, monkeypatch):
+    monkeypatch.setattr(memory.psutil, "virtual_memory", lambda: SimpleNamespace(available=100_000))
+    with pytest.raises(KfeatError, match=r"[\d,]+ bytes, 100,000 are free"):
+        use()

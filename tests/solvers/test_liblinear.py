@@ -7,7 +7,7 @@ import pytest
 from liblinear import liblinearutil
 from scipy.sparse import csr_array, csr_matrix
 
-from kfeat.errors import DataError, ParameterError
+from kfeat.errors import DataError
 from kfeat.solvers import DualDescent, Liblinear
 from kfeat.solvers.liblinear import DEFAULT_EPS, REGRESSION
 from tests.solvers.problems import features, labels, values
@@ -175,32 +175,6 @@ def test_the_objective_is_the_primal_value_that_liblinear_prints():
         solver = Liblinear(solver_type=solver_type, eps=1e-7, C=0.1, p=0.05).fit(X, target)
         printed = float(solver.log_.rsplit("Objective value = ", 1)[1].split()[0])
         assert solver.objective_ == pytest.approx(abs(printed), rel=2e-6)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"C": 0.0}, "C: "),
-        ({"C": float("inf")}, "C: "),
-        ({"solver_type": 8}, "solver_type: .*got 8"),
-        ({"eps": -1.0}, "eps: "),
-        ({"regularize_bias": False}, "-B 1"),
-    ],
-)
-def test_bad_parameters_are_named(parameters, words):
-    X = features(50, 3)
-    with pytest.raises(ParameterError, match=words):
-        Liblinear(**parameters).fit(X, labels(X, 2))
-
-
-def test_bad_labels_are_refused():
-    X = features(20, 3)
-    with pytest.raises(DataError, match="2 classes"):
-        Liblinear().fit(X, np.ones(20))
-    with pytest.raises(ValueError, match="NaN"):
-        Liblinear().fit(X, np.where(np.arange(20) == 3, np.nan, 1.0))
-    with pytest.raises(ValueError, match="inconsistent"):
-        Liblinear().fit(X, np.ones(19))
 
 
 def test_sizes_beyond_a_c_int_are_refused_with_the_numbers():

@@ -7,7 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from kfeat.errors import DataError, ParameterError, SolverError
-from kfeat.solvers import Liblinear, Libsvm, Newton
+from kfeat.solvers import Liblinear, Newton
 from kfeat.solvers.base import weights_of_codes
 from kfeat.solvers.newton_method import LOSSES
 from kfeat.solvers.newton_system import FORCING, MOST_CG, conjugate_gradients, design, hessian_factor
@@ -191,26 +191,11 @@ def test_a_path_refuses_what_fit_refuses():
         next(Newton().path(X, np.zeros(50), [1.0]))
 
 
-@pytest.mark.parametrize("solver", [Newton, Liblinear, Libsvm])
-def test_class_weights_must_be_positive(solver):
-    X = features(20, 3)
-    with pytest.raises(ParameterError, match="above 0"):
-        solver(class_weight={0: 0.0}).fit(X, labels(X, 2))
-
-
 @pytest.mark.parametrize("shape", [(400, 3), (10, 300)])
 def test_features_that_overflow_are_refused(shape):
     X = 1e25 * features(*shape, dtype=np.float32)
     with pytest.raises(SolverError, match="overflow float32"):
         Newton().fit(X, labels(X, 2))
-
-
-def test_bad_input_is_refused():
-    X = features(20, 3)
-    with pytest.raises(ParameterError, match="loss: "):
-        Newton(loss="hinge").fit(X, labels(X, 2))
-    with pytest.raises(DataError, match="2 classes"):
-        Newton().fit(X, np.zeros(20))
 
 
 def test_probabilities_of_rows_far_from_every_class_are_no_nan():

@@ -8,8 +8,6 @@ import pytest
 from liblinear import liblinear
 from scipy.sparse import csr_array, csr_matrix
 
-from kfeat import memory
-from kfeat.errors import SolverError
 from kfeat.solvers import native as module
 from kfeat.solvers.native import node_rows
 from tests.solvers.problems import features
@@ -58,12 +56,3 @@ def test_memory_is_the_nodes_the_pointers_and_a_few_megabytes(make, density):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= 16 * (stored + 2 * 20_000) + 8 * 20_000 + 8e6
-
-
-def test_nodes_that_do_not_fit_are_refused_with_their_bytes(monkeypatch):
-    class Memory:
-        available = 10_000
-
-    monkeypatch.setattr(memory.psutil, "virtual_memory", Memory)
-    with pytest.raises(SolverError, match=r"a matrix of 1,000 values .* 16,160 bytes, 10,000 are free"):
-        node_rows(np.ones((10, 100)))
