@@ -27,7 +27,7 @@ from kfeat.solvers import (
         DualDescent(bias=1.0),
         Newton(bias=1.0),
         Newton("logistic", bias=1.0),
-        NewtonCV(bias=1.0, C_max=1.0, folds=2),
+        NewtonCV(C_min=0.25, C_max=1.0, bias=1.0, folds=2),
         Ridge(1e-3),
         RidgeCV(folds=2),
         KernelRidge(alpha=1e-3),

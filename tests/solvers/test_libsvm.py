@@ -26,7 +26,7 @@ KERNELS = {
 
 
 def by_class(X, classes):
-    """Return rows and labels in the order of the classes: of equal votes LIBSVM takes the first that it saw."""
+    """Return rows and labels by class: of equal votes LIBSVM takes the class that it saw first."""
     y = labels(X, classes)
     return X[np.argsort(y)], np.sort(y)
 

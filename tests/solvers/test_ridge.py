@@ -68,9 +68,9 @@ def direct_errors(X, y, alphas, splits, intercept):
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_leaving_one_out_equals_leaving_each_out(intercept, dtype):
-    X, y = problem(40, 5, dtype)
+    X, y = problem(20, 5, dtype)
     ours = RidgeCV(1e-3, 1e2, folds=None, fit_intercept=intercept).fit(X, y)
-    rows = np.arange(40)
+    rows = np.arange(20)
     expected = direct_errors(X, y, ours.alphas_, [(rows[rows != i], rows[[i]]) for i in rows], intercept)
     np.testing.assert_allclose(ours.cv_errors_, expected, rtol=1e-6)
     best = Ridge(ours.alphas_[np.argmin(expected)], intercept).fit(X, y)
@@ -176,9 +176,15 @@ def test_fewer_rows_than_columns_are_solved_to_rounding_whatever_the_scale(alpha
     assert np.abs(ours - theirs).max() < 1e-12
 
 
-@pytest.mark.parametrize(("make", "intercept"), [(np.asarray, True), (csr_array, False)])
 @pytest.mark.parametrize(
-    ("n", "d", "scale", "digits"), [(20, 20, 1e4, 9), (21, 20, 1e4, 6), (20, 40, 1.0, 9), (20, 40, 1e5, 9)]
+    ("n", "d", "scale", "digits", "intercept", "make"),
+    [
+        (20, 20, 1e4, 9, True, np.asarray),
+        (21, 20, 1e4, 6, False, csr_array),
+        (21, 20, 1e4, 6, True, np.asarray),
+        (20, 40, 1.0, 9, True, np.asarray),
+        (20, 40, 1e5, 9, False, csr_array),
+    ],
 )
 def test_leaving_one_of_few_rows_out_equals_leaving_each_out(n, d, scale, digits, intercept, make):
     rng = np.random.default_rng(n)
