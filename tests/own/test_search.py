@@ -167,7 +167,7 @@ def test_a_budget_without_a_candidate_and_candidates_that_all_fail_are_told(tmp_
     assert "score" not in asked.questions
     monkeypatch.setattr(module, "MOST", 1)
     failing = Answering("score", {"failed": "one class only"}, 99, **setup.bench(0, {}))
-    with pytest.raises(ConfigError, match="^no candidate could be scored: one class only$"):
+    with pytest.raises(ConfigError, match=r"^no candidate could be scored: one class only$"):
         searched(setup, failing, tmp_path / "tune")
 
 
