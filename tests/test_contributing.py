@@ -24,7 +24,6 @@ from kfeat.experiments.measures import MEASURES
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.quantities import QUANTITIES
 from kfeat.experiments.row import Row
-from kfeat.experiments.trial import run_trial
 from kfeat.kernels import KERNELS
 from kfeat.maps import MAPS
 from kfeat.parameters import parameter_model
@@ -32,6 +31,7 @@ from kfeat.render.figures.figure import figure_of
 from kfeat.render.files import FILES, check_report, write_report
 from kfeat.solvers import SOLVERS
 from tests import test_kernels
+from tests.cells import run
 
 PAGE = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 REGISTRIES: dict[str, dict[str, Any]] = {
@@ -93,10 +93,6 @@ def config(title: str, folder: Path) -> Experiment:
 
 def planned(experiment: Experiment) -> list[Trial]:
     return plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
-
-
-def run(trial: Trial) -> Row:
-    return run_trial(trial, threads=1, alone=True, mirror=None, offline=True)
 
 
 def first_row(experiment: Experiment) -> Row:

@@ -10,21 +10,11 @@ from kfeat.kernels import KERNELS, Laplacian, Linear, Polynomial
 from kfeat.kernels.base import as_operand, canonical
 from kfeat.maps import MAPS, Nystrom
 from kfeat.solvers import SOLVERS, KernelRidge, Ridge, RidgeCV
+from tests.fuzz.library_inputs import csr, doubled, put
 from tests.solvers.problems import features, labels
 
 X = 0.4 * features(40, 6, density=0.5)
 y = labels(X, 2)
-
-
-def doubled(X):
-    """X as CSR in which every value is stored as two halves, in an order of its own."""
-    rows, columns = np.nonzero(X)
-    halves = X[rows, columns] / 2
-    order = np.random.default_rng(0).permutation(2 * len(rows))
-    rows, columns, halves = (np.tile(part, 2)[order] for part in (rows, columns, halves))
-    by_row = np.argsort(rows, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(X)))])
-    return csr_array((halves[by_row], columns[by_row], indptr), shape=X.shape)
 
 
 def close(actual, expected):
@@ -73,40 +63,25 @@ def test_index_arrays_of_any_width_are_taken():
     assert wide.indices.dtype == np.int64
 
 
-def damaged(make, **arrays):
-    matrix = make(X)
-    for name, change in arrays.items():
-        setattr(matrix, name, change(getattr(matrix, name).copy()))
-    return matrix
-
-
-def put(position, value):
-    def change(array):
-        array[position] = value
-        return array
-
-    return change
-
-
 DAMAGED = {
-    "a column beyond the last": damaged(csr_array, indices=put(3, 10**6)),
-    "a negative column": damaged(csr_array, indices=put(3, -5)),
-    "pointers that fall": damaged(csr_array, indptr=put(5, 10**6)),
-    "pointers that end at 0": damaged(csr_array, indptr=lambda p: np.where(np.arange(len(p)) == 2, 9, 0)),
-    "negative pointers": damaged(csr_array, indptr=put(0, -4)),
-    "too few pointers": damaged(csr_array, indptr=lambda p: p[:-3]),
-    "pointers beyond the data": damaged(csr_array, indptr=put(-1, 10**6)),
-    "too few values": damaged(csr_array, data=lambda data: data[:4]),
-    "indices that are not integers": damaged(csr_array, indices=lambda i: i + 0.5),
-    "a row beyond the last, CSC": damaged(csc_array, indices=put(3, 10**6)),
-    "a block beyond the last, BSR": damaged(lambda X: bsr_array(X, blocksize=(2, 2)), indices=put(0, 10**6)),
-    "a row beyond the last, COO": damaged(coo_array, row=put(0, 10**6)),
+    "a column beyond the last": csr(indices=put(10**6)),
+    "a negative column": csr(indices=put(-5)),
+    "pointers that fall": csr(indptr=put(10**6)),
+    "pointers that end at 0": csr(indptr=lambda p: np.where(np.arange(len(p)) == 2, 9, 0)),
+    "negative pointers": csr(indptr=put(-4, 0)),
+    "too few pointers": csr(indptr=lambda p: p[:-3]),
+    "pointers beyond the data": csr(indptr=put(10**6, -1)),
+    "too few values": csr(data=lambda data: data[:4]),
+    "indices that are not integers": csr(indices=lambda i: i + 0.5),
+    "a row beyond the last, CSC": csr(csc_array, indices=put(10**6)),
+    "a block beyond the last, BSR": csr(lambda X: bsr_array(X, blocksize=(2, 2)), indices=put(10**6)),
+    "a row beyond the last, COO": csr(coo_array, row=put(10**6)),
 }
 
 
 @pytest.mark.parametrize("what", DAMAGED)
 def test_damaged_matrices_are_refused_before_c_code_sees_them(what):
-    matrix = DAMAGED[what]
+    matrix = DAMAGED[what](X)
     fitted, solver = Nystrom().fit(X), KernelRidge().fit(X, y)
     uses = [as_operand, Linear(), Polynomial().diagonal, lambda M: Linear()(X, M)]
     uses += [Nystrom().fit, fitted.transform, fitted.diagnose, Nystrom(landmarks=matrix).fit]

@@ -4,9 +4,10 @@ import pytest
 
 from kfeat.data import download
 from kfeat.data.formats import matrices
+from kfeat.data.sources import registry
 from kfeat.text import say_once
 from tests.data.files import in_this_process
-from tests.data.web import running_web
+from tests.data.web import running_web, toy
 
 
 @pytest.fixture
@@ -28,6 +29,18 @@ def no_waiting(monkeypatch):
 def nothing_said():
     """Let each test hear what a process says once."""
     say_once.cache_clear()
+
+
+@pytest.fixture
+def enter(monkeypatch):
+    """Return a function that puts an entry into the registry as "toy"."""
+    return lambda entry: monkeypatch.setitem(registry(), "toy", entry)
+
+
+@pytest.fixture
+def entered(web, enter):
+    """An entry whose files the server has."""
+    enter(toy(web))
 
 
 @pytest.fixture

@@ -1,25 +1,47 @@
-"""Listing, fetching, verifying and clearing datasets by name."""
+"""Datasets by name: listed, fetched, verified and cleared; and nothing damaged that is kept is believed."""
 
 import json
 import os
 from pathlib import Path
+from time import perf_counter
 
+import numpy as np
 import pytest
 
-from kfeat.data import clean, describe, fetch, list_datasets, path, verify
-from kfeat.data.cache import stamp_path, stamp_state, write_stamp
+from kfeat.data import clean, describe, fetch, fingerprint, list_datasets, load, load_raw, path, verify
+from kfeat.data.cache import array_sha256, stamp_path, stamp_state, write_stamp
 from kfeat.data.catalogue import verify_file
 from kfeat.data.sources import RemoteFile, registry
 from kfeat.errors import DataError, KfeatError
-from tests.data.web import toy
+from kfeat.text import say_once
+
+
+def as_another_process():
+    """Forget what this process has hashed and said."""
+    array_sha256.cache_clear()
+    say_once.cache_clear()
+
+
+def rewrite(path, content):
+    """Change a file and set its time back."""
+    status = path.stat()
+    path.write_bytes(content)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def flipped(content):
+    return content[:-1] + bytes([content[-1] ^ 1])
 
 
 @pytest.fixture
-def enter(web, monkeypatch):
-    monkeypatch.setitem(registry(), "toy", toy(web))
+def fetched(entered, tmp_path):
+    raw = load_raw("toy", cache=tmp_path)
+    as_another_process()
+    return raw
 
 
 def test_every_entry_is_whole():
+    by_path = {}
     papers = {"adult", "mnist", "gisette", "covertype", "cpu", "census", "years", "nursery", "spambase"}
     assert papers | {"cod_rna", "ijcnn1", "house_16h", "gisette_mnist", "digits"} <= set(registry())
     for name, entry in registry().items():
@@ -32,17 +54,10 @@ def test_every_entry_is_whole():
         assert all(len(value) == 64 and set(value) <= set("0123456789abcdef") for value in hashes), name
         for part, counts in entry.labels.items():
             assert sum(counts.values()) == entry.shape[part][0], name
+        assert all(by_path.setdefault(file.path, file) == file for file in files), name
 
 
-def test_one_path_is_one_file():
-    by_path = {}
-    for entry in registry().values():
-        for form in entry.forms:
-            for file in form.files.values():
-                assert by_path.setdefault(file.path, file) == file
-
-
-@pytest.mark.usefixtures("enter")
+@pytest.mark.usefixtures("entered")
 def test_life_of_a_dataset(tmp_path):
     before = describe("toy", tmp_path)
     assert (before.fetched, before.parsed, before.verified, before.n_bytes) == (False, False, None, 0)
@@ -59,7 +74,7 @@ def test_life_of_a_dataset(tmp_path):
     assert describe("toy", tmp_path) == before
 
 
-@pytest.mark.usefixtures("enter")
+@pytest.mark.usefixtures("entered")
 def test_clean_leaves_what_others_use(tmp_path, monkeypatch):
     entry = registry()["toy"]
     other = entry.model_copy(update={"title": "Other"})
@@ -74,10 +89,8 @@ def test_clean_leaves_what_others_use(tmp_path, monkeypatch):
     assert not (tmp_path / "toy" / "train").exists()
 
 
-@pytest.mark.usefixtures("enter")
+@pytest.mark.usefixtures("entered")
 def test_clean_everything(tmp_path):
-    from kfeat.data import load
-
     own = tmp_path / "own.svm"
     own.write_text("1 1:1\n-1 1:2\n")
     cache = tmp_path / "cache"
@@ -107,22 +120,86 @@ def test_content_that_rots_under_an_unpinned_file_is_found(tmp_path):
     file.write_bytes(b"as it was fetched")
     unpinned = RemoteFile.model_validate({"path": "file"})
     verify_file(file, unpinned)
-    state = file.stat()
-    file.write_bytes(b"as it has rotted!")
-    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
-    stamp = stamp_path(file)
-    known = json.loads(stamp.read_text())
-    stamp.write_text(json.dumps({**known, "state": stamp_state(file)}))  # as where only the disk knows of it
+    rewrite(file, b"as it has rotted!")
+    known = json.loads(stamp_path(file).read_text())  # as where only the disk knows of it
+    stamp_path(file).write_text(json.dumps({**known, "state": stamp_state(file)}))
     with pytest.raises(DataError, match="expected content SHA-256"):
         verify_file(file, unpinned)
 
 
-@pytest.mark.usefixtures("enter")
-def test_verify_does_not_trust_stamps(tmp_path):
-    fetch("toy", cache=tmp_path)
+def test_verify_does_not_trust_stamps(fetched, tmp_path):
     file = tmp_path / "toy" / "train"
-    stamp = (file.stat().st_mtime_ns, file.read_bytes())
-    file.write_bytes(stamp[1].replace(b"0.5", b"0.6"))
+    file.write_bytes(file.read_bytes().replace(b"0.5", b"0.6"))
     write_stamp(file, str(registry()["toy"].forms[0].files["train"].sha256), stamp_state(file))
     with pytest.raises(DataError, match="expected content SHA-256"):
         verify("toy", tmp_path)
+
+
+@pytest.mark.parametrize("damage", [flipped, lambda content: content[:100]], ids=["flipped", "cut"])
+def test_damaged_arrays_are_parsed_again(fetched, tmp_path, caplog, damage):
+    expected = {name: (part.X.tolist(), part.y.tolist()) for name, part in fetched.parts.items()}
+    arrays = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.npy"))
+    assert len(arrays) == 4
+    for array in arrays:
+        rewrite(tmp_path / array, damage((tmp_path / array).read_bytes()))
+        again = load_raw("toy", cache=tmp_path)
+        assert {name: (part.X.tolist(), part.y.tolist()) for name, part in again.parts.items()} == expected
+        assert caplog.text.count(f"{array}: expected the array with the SHA-256") == 1
+    assert "the data will be parsed again from their files" in caplog.text
+
+
+def other_task(content):
+    return content.replace(b"classification", b"regression")
+
+
+def without_hash(content):
+    notes = json.loads(content)
+    return json.dumps({key: value for key, value in notes.items() if key != "sha256"}).encode()
+
+
+CUT = [
+    lambda content: content[:40],
+    *(lambda _, new=new: new for new in (b"[" * 10**5, b"[]", b"\xff\xfe", b"")),
+]
+
+
+@pytest.mark.parametrize("damage", [flipped, other_task, without_hash, *CUT])
+def test_damaged_notes_are_a_warning_and_a_new_parse(fetched, tmp_path, caplog, damage):
+    notes = next(tmp_path.rglob("notes.json"))
+    good = notes.read_bytes()
+    rewrite(notes, damage(good))
+    assert fingerprint("toy", tmp_path) is None
+    again = load_raw("toy", cache=tmp_path)
+    assert (again.task, again.fingerprint) == (fetched.task, fetched.fingerprint)
+    assert caplog.text.count(str(notes)) == 1
+    assert notes.read_bytes() == good
+
+
+def test_verify_reports_damage_instead_of_undoing_it(fetched, tmp_path):
+    array = next(tmp_path.rglob("test.y.npy"))
+    rewrite(array, flipped(array.read_bytes()))
+    with pytest.raises(DataError, match=r"toy: .*test\.y\.npy: expected the array .* clean the dataset"):
+        verify("toy", tmp_path)
+
+
+def test_flipped_file_with_its_old_time_is_fetched_again(web, fetched, tmp_path, caplog):
+    file = tmp_path / "toy" / "train"
+    rewrite(file, file.read_bytes().replace(b"0.5", b"0.6"))
+    for notes in tmp_path.rglob("notes.json"):
+        notes.unlink()
+    assert load_raw("toy", cache=tmp_path).fingerprint == fetched.fingerprint
+    assert "fetching it again" in caplog.text
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_covertype_loads_again_within_half_a_second(mirror, real_cache):
+    load_raw("covertype", mirror=mirror, cache=real_cache, offline=True)
+    seconds = []
+    for _ in range(3):
+        as_another_process()
+        start = perf_counter()
+        raw = load_raw("covertype", cache=real_cache, offline=True)
+        seconds.append(perf_counter() - start)
+    assert min(seconds) < 0.5
+    assert isinstance(raw.parts["train"].X, np.memmap)

@@ -80,7 +80,7 @@ def file(tmp_path, monkeypatch):
     return str(write(tmp_path, CSV, "toy.csv"))
 
 
-def test_the_command_shows_it(file):
+def test_the_command_shows_it(file, tmp_path):
     result = info(file)
     assert result.exit_code == 0
     assert "n_rows: {train: 3}" in result.stdout
@@ -92,6 +92,10 @@ def test_the_command_shows_it(file):
     assert "train: {'no': 1, 'yes': 2}" in result.stdout
     assert "one_hot" in result.stdout
     assert "--target" not in result.stdout
+    path = str(write(tmp_path, "a;y\n1.5;0\n2;1\n", "signs.csv"))
+    result = info(path, "--target", "y", "--set", "delimiter=;")
+    assert result.exit_code == 0, result.stderr
+    assert "1.5 to 2, mean 1.75" in result.stdout
 
 
 def test_the_table_is_not_too_wide(file, tmp_path):
@@ -117,21 +121,9 @@ def test_the_command_says_what_stands_in_the_way(file, tmp_path):
         assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
 
 
-def test_a_delimiter_is_taken_as_it_is(file, tmp_path):
-    path = str(write(tmp_path, "a;y\n1.5;0\n2;1\n", "signs.csv"))
-    result = info(path, "--target", "y", "--set", "delimiter=;")
-    assert result.exit_code == 0, result.stderr
-    assert "1.5 to 2, mean 1.75" in result.stdout
-
-
 def test_json(file):
     found = json.loads(info(file, "--format", "json").stdout)
-    assert [column["holds"] for column in found["columns"]] == [
-        "numbers",
-        "numbers",
-        "words",
-        "dates",
-        "words",
-    ]
+    kinds = [column["holds"] for column in found["columns"]]
+    assert kinds == ["numbers", "numbers", "words", "dates", "words"]
     known = json.loads(info("digits", "--format", "json").stdout)
     assert (known["name"], known["shape"]["train"]) == ("digits", [1797, 64])

@@ -64,14 +64,3 @@ def test_covertype_is_the_same_from_both_forms(mirror, real_cache):
     known = entry("covertype")
     form = known.forms[1]
     assert read_form(form, form.paths(real_cache), known.task).fingerprint == known.fingerprint
-
-
-@pytest.mark.data
-@pytest.mark.slow
-def test_stand_in_for_gisette_is_learnable_and_about_as_sparse(mirror, real_cache):
-    raw = load_raw("gisette_mnist", mirror=mirror, cache=real_cache, offline=True)
-    train, test = raw.parts["train"], raw.parts["test"]
-    assert 0.12 < (train.X > 0).mean() < 0.14
-    means = [train.X[train.y == sign].mean(axis=0) for sign in (1, -1)]
-    signs = np.where((test.X - (means[0] + means[1]) / 2) @ (means[0] - means[1]) > 0, 1, -1)
-    assert (signs == test.y).mean() > 0.85

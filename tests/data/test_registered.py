@@ -15,12 +15,6 @@ from tests.data.files import in_two_processes
 from tests.data.web import TRAIN, Answer, remote, toy
 
 
-@pytest.fixture
-def enter(monkeypatch):
-    """Return a function that puts an entry into the registry as "toy"."""
-    return lambda entry: monkeypatch.setitem(registry(), "toy", entry)
-
-
 def unpinned(web):
     """Return the entry without the hashes of its files."""
     form = toy(web).forms[0]
@@ -79,25 +73,20 @@ def test_data_that_is_not_as_registered_is_refused_each_time(web, tmp_path, ente
 
 def test_unverified_data_says_so_with_the_fingerprint_to_pin(web, tmp_path, enter, caplog):
     enter(unpinned(web))
-    data = load("toy", cache=tmp_path)
-    assert not data.verified
+    met = load("toy", cache=tmp_path)
+    assert not met.verified
     for _ in range(3):
         load("toy", cache=tmp_path)
-    assert caplog.text.count("unverified") == caplog.text.count(data.fingerprint) == 1
-    enter(unpinned(web).model_copy(update={"fingerprint": data.fingerprint}))
+    assert caplog.text.count("unverified") == caplog.text.count(met.fingerprint) == 1
+    pinned = {"name": "toy", "fingerprint": met.fingerprint}  # by the config
+    assert load(pinned, cache=tmp_path).verified
+    assert fingerprint(pinned, tmp_path / "empty") == met.fingerprint
+    with pytest.raises(DataError, match=f"expected the fingerprint 0000.*, got {met.fingerprint}"):
+        load({"name": "toy", "fingerprint": "0" * 64}, cache=tmp_path)
+    enter(unpinned(web).model_copy(update={"fingerprint": met.fingerprint}))  # by the registry
     caplog.clear()
     assert load("toy", cache=tmp_path).verified
     assert caplog.text == ""
-
-
-def test_unverified_data_can_be_pinned_by_the_config(web, tmp_path, enter):
-    enter(unpinned(web))
-    met = load("toy", cache=tmp_path).fingerprint
-    pinned = {"name": "toy", "fingerprint": met}
-    assert load(pinned, cache=tmp_path).verified
-    assert fingerprint(pinned, tmp_path / "empty") == met
-    with pytest.raises(DataError, match=f"expected the fingerprint 0000.*, got {met}"):
-        load({"name": "toy", "fingerprint": "0" * 64}, cache=tmp_path)
 
 
 def test_wrong_file_without_known_hash_is_fetched_again_once_it_is_cleaned(web, tmp_path, enter):

@@ -1,16 +1,10 @@
 """What the mutation test of the library hands in: parameters, matrices and targets of every wrong kind."""
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
 from kfeat.kernels import Gaussian, Linear, Polynomial, Sum
-
-Rng = np.random.Generator
-Change = Callable[[np.ndarray], Any]
 
 
 def rows(rng, n=24, d=5):
@@ -24,33 +18,38 @@ def read_only(X):
     return X
 
 
-def one(value):
-    """Put a value into one place."""
+def put(value, place=None):
+    """Return the function that puts a value into one place, in the middle if none is named."""
 
-    def put(X):
+    def change(X):
         X = X.copy()
-        X.flat[X.size // 2] = value
+        X.flat[X.size // 2 if place is None else place] = value
         return X
 
-    return put
+    return change
 
 
-def csr(**changes):
-    """Make CSR and change its arrays behind its back."""
+def csr(make=sparse.csr_array, **changes):
+    """Return the function that makes a sparse matrix and changes its arrays behind its back."""
 
-    def make(X):
-        matrix = sparse.csr_array(X)
+    def changed(X):
+        matrix = make(X)
         for name, change in changes.items():
             setattr(matrix, name, change(getattr(matrix, name).copy()))
         return matrix
 
-    return make
+    return changed
 
 
-def duplicated(X):
-    A = sparse.csr_array(X)
-    twice = (np.repeat(A.data / 2, 2), np.repeat(A.indices, 2), 2 * A.indptr)
-    return sparse.csr_array(twice, shape=A.shape)
+def doubled(X):
+    """X as CSR in which every value is stored as two halves, in an order of its own."""
+    rows, columns = np.nonzero(X)
+    halves = X[rows, columns] / 2
+    order = np.random.default_rng(0).permutation(2 * len(rows))
+    rows, columns, halves = (np.tile(part, 2)[order] for part in (rows, columns, halves))
+    by_row = np.argsort(rows, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(X)))])
+    return sparse.csr_array((halves[by_row], columns[by_row], indptr), shape=X.shape)
 
 
 def unsorted(X):
@@ -71,7 +70,7 @@ INPUTS = [
     *(lambda X, t=t: X.astype(t) for t in ["c16", "O", "U8", "S8", "M8[s]"]),
     *(lambda X, s=s: X * s for s in (0, 1e-320, 1e-30, 1e4, 1e10, 1e20, 1e30, 1e60, 1e120, 1e153, 1e155)),
     *(lambda X, s=s: (X * s).astype(np.float32) for s in (1e4, 1e10, 1e19, 1e30, 3e38)),
-    *(one(value) for value in (np.nan, np.inf, -np.inf, 1e308, -1e150)),
+    *(put(value) for value in (np.nan, np.inf, -np.inf, 1e308, -1e150)),
     *(lambda X, s=s: X[s] for s in (slice(0), slice(1), slice(2), slice(None, None, -2))),
     *(lambda X, s=s: X[s] for s in (np.s_[:, :0], np.s_[:, :1], np.s_[:, ::-1], np.s_[:, :4])),
     *(lambda X, s=s: X[s] for s in (np.s_[:, 0], np.s_[None], np.s_[0, 0])),
@@ -81,13 +80,13 @@ INPUTS = [
     lambda X: np.hstack([X, X]), lambda X: np.array([[None] * 5] * 24), lambda X: X.T, lambda X: X * 1e200,
     *(getattr(sparse, f"{form}_array") for form in ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]),
     *(getattr(sparse, f"{form}_matrix") for form in ["csr", "csc", "coo", "lil"]),
-    duplicated, unsorted, lambda X: sparse.csr_array(X.astype(complex)), lambda X: sparse.csr_array(X > 0),
+    doubled, unsorted, lambda X: sparse.csr_array(X.astype(complex)), lambda X: sparse.csr_array(X > 0),
     *(csr(data=lambda a, t=t: a.astype(t)) for t in ["f4", ">f8", "i8", "g", "f2", "O"]),
-    csr(data=one(np.nan)), csr(data=one(1e200)), lambda X: sparse.csr_array((24, 5)),
+    csr(data=put(np.nan)), csr(data=put(1e200)), lambda X: sparse.csr_array((24, 5)),
     *(csr(indices=lambda a, t=t: a.astype(t), indptr=lambda a, t=t: a.astype(t))
       for t in ["i8", "u4", ">i4"]),
-    *(csr(indices=one(v)) for v in (-1, 5, 10**9, -(2**31))), csr(indices=lambda a: a / 2),
-    *(csr(indptr=one(v)) for v in (-1, 0, 10**9, -(2**31))), csr(indices=lambda a: a[:5]),
+    *(csr(indices=put(v)) for v in (-1, 5, 10**9, -(2**31))), csr(indices=lambda a: a / 2),
+    *(csr(indptr=put(v)) for v in (-1, 0, 10**9, -(2**31))), csr(indices=lambda a: a[:5]),
     csr(indptr=lambda a: a[:-2]), csr(indptr=lambda a: a + 1), csr(data=lambda a: a[:5]),
     csr(indptr=lambda a: np.where(np.arange(len(a)) == 2, 10**9, 0)), csr(data=lambda a: a[:, None]),
     lambda X: sparse.csr_array((0, 5)), lambda X: sparse.csr_array((24, 2**40)),

@@ -195,10 +195,13 @@ def mutate(tree, draw):
     if not all_places:
         return
     *above, key = draw.choice(all_places)
-    holder = tree
-    for part in above:
-        holder = holder[part]
-    draw.choice(CHANGES)(tree, holder, key, draw)
+    draw.choice(CHANGES)(tree, value_at(tree, above), key, draw)
+
+
+def value_at(tree, place):
+    for key in place:
+        tree = tree[key]
+    return tree
 
 
 def _drop(tree, holder, key, draw):
@@ -215,9 +218,7 @@ def _tune(tree, holder, key, draw):
     if isinstance(value, int | float) and not isinstance(value, bool):
         holder[key] = draw.choice(NUMBERS)
     for *above, last in places(value):
-        inner = value
-        for part in above:
-            inner = inner[part]
+        inner = value_at(value, above)
         if isinstance(inner[last], int | float) and draw.random() < 0.3:
             inner[last] = draw.choice(NUMBERS)
 
@@ -225,20 +226,13 @@ def _tune(tree, holder, key, draw):
 def _exchange(tree, holder, key, draw):
     """Replace a value by one that another config of the house has under the same key."""
     other = deepcopy(draw.choice(TREES))
-    found = [other]
-    for *above, last in places(other):
-        inner = other
-        for part in above:
-            inner = inner[part]
-        found += [inner[last]] if last == key else []
-    holder[key] = draw.choice(found[1:] or [None])
+    same = [value_at(other, place) for place in places(other) if place[-1] == key]
+    holder[key] = draw.choice(same or [None])
 
 
 def _copy(tree, holder, key, draw):
-    other = tree
-    for part in draw.choice(list(places(tree))):
-        other = other[part]
-    holder[key] = other if other is not tree and not _holds(other, holder) else None
+    other = value_at(tree, draw.choice(list(places(tree))))
+    holder[key] = None if _holds(other, holder) else other
 
 
 def _holds(tree, wanted):

@@ -11,12 +11,15 @@ import random
 import shutil
 import traceback
 from collections import Counter
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from scipy.sparse import issparse
 
-from kfeat.data import load, load_raw
+from kfeat.data import Coding, Reading, load, load_raw, read_rows
 from kfeat.data.cache import array_sha256
 from kfeat.data.download import extract_member
 from kfeat.data.formats import matrices
@@ -29,8 +32,9 @@ PATIENCE_S = 20.0
 NAME = "damaged.dat"
 CACHED = "cache"  # the kind of case that damages what the cache keeps
 KINDS = [*FILES, *ARCHIVES, CACHED]
+# Files for a model that exists, read block by block; the others are read as a whole, as training reads them.
+STREAMS = {f"stream of {kind}": FILES[kind] for kind in FILES if "mat" not in kind and "idx" not in kind}
 LIMIT = 10_000  # bytes that an archive's file may have
-Case = tuple[str, int]
 
 
 def serve(connection, folder, own_process):
@@ -56,6 +60,8 @@ def fault_of(case, folder):
             after_damage_in_the_cache(folder, rng)
         elif kind in ARCHIVES:
             from_archive(folder, damaged(ARCHIVES[kind], rng))
+        elif kind in STREAMS:
+            from_stream(folder, kind, damaged(STREAMS[kind][0], rng))
         else:
             from_file(folder, kind, damaged(FILES[kind][0], rng))
     except KfeatError as error:
@@ -80,6 +86,26 @@ def from_file(folder, kind, content):
     assert data.X_train.shape[0] == len(data.y_train) > 0
     assert np.isfinite(values).all()
     assert np.isfinite(data.y_train).all()
+
+
+@cache
+def trained_on(kind):
+    """Return the coding of the good file, and the number of its features."""
+    content, options = STREAMS[kind]
+    with TemporaryDirectory() as folder:
+        (Path(folder) / NAME).write_bytes(content)
+        raw = load_raw({"path": f"{folder}/{NAME}", **options}, cache=Path(folder) / "cache")
+        return raw.coding, raw.n_features
+
+
+def from_stream(folder, kind, content):
+    path, (coding, n_features) = folder / "in" / NAME, trained_on(kind)
+    path.write_bytes(content)
+    for rows in read_rows(path, Reading(**STREAMS[kind][1]), coding, 4):
+        assert np.isfinite(rows.X.data if issparse(rows.X) else rows.X).all()
+        assert 0 < rows.X.shape[0] <= 4
+        assert rows.X.shape[1] == n_features
+        assert rows.y is None or (len(rows.y) == rows.X.shape[0] and np.isfinite(rows.y).all())
 
 
 def from_archive(folder, content):
@@ -165,33 +191,48 @@ def test_damaged_files_are_read_or_refused(tmp_path):
     assert not wrong, f"{len(wrong)} of {len(cases)} cases {per_kind}\n{told}"
 
 
-@pytest.mark.parametrize("kind", FILES)
-def test_samples_are_read_undamaged(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr(matrices, "arrays_in", in_this_process)
-    for part in ("in", "cache"):
-        (tmp_path / part).mkdir()
-    from_file(tmp_path, kind, FILES[kind][0])
-
-
-def test_archives_are_read_undamaged(tmp_path):
-    for part in ("in", "cache"):
-        (tmp_path / part).mkdir()
-    for content in ARCHIVES.values():
-        from_archive(tmp_path, content)
-    assert gzip.decompress(ARCHIVES["tgz"]) == ARCHIVES["tar"]
-
-
-def test_the_search_notices_what_it_looks_for(tmp_path, monkeypatch):
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
     for part in ("in", "cache", "empty"):
         (tmp_path / part).mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    wrong = {"raises": ZeroDivisionError("x"), "names no culprit": DataError("it is bad")}
-    for name, error in wrong.items():
+    monkeypatch.setattr(matrices, "arrays_in", in_this_process)
+    return tmp_path
 
-        def fail(*_, error=error):
+
+def test_streams_of_damaged_files_are_coded_or_refused(folder, caplog):
+    caplog.set_level(logging.CRITICAL)
+    for kind in STREAMS:
+        from_stream(folder, kind, STREAMS[kind][0])
+    cases = [(list(STREAMS)[number % len(STREAMS)], number) for number in range(N_CASES)]
+    wrong = [f"{case}: {fault}" for case in cases if (fault := fault_of(case, folder))]
+    assert not wrong, "\n".join([f"{len(wrong)} of {N_CASES}", *wrong[:10]])
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_samples_are_read_undamaged(folder, kind):
+    from_file(folder, kind, FILES[kind][0])
+
+
+def test_archives_are_read_undamaged(folder):
+    for content in ARCHIVES.values():
+        from_archive(folder, content)
+    assert gzip.decompress(ARCHIVES["tgz"]) == ARCHIVES["tar"]
+
+
+def test_the_search_notices_what_it_looks_for(folder, monkeypatch):
+    def raising(error):
+        def fail(*_):
             raise error
 
-        monkeypatch.setattr("tests.fuzz.test_data_files.from_file", fail)
-        assert fault_of(("csv", 0), tmp_path), name
+        return fail
+
+    for error in (ZeroDivisionError("x"), DataError("names no culprit")):
+        monkeypatch.setattr("tests.fuzz.test_data_files.from_file", raising(error))
+        assert fault_of(("csv", 0), folder)
     monkeypatch.setattr("tests.fuzz.test_data_files.from_file", lambda *_: Path("stray").write_text(""))
-    assert "stray" in fault_of(("csv", 0), tmp_path)
+    assert "stray" in fault_of(("csv", 0), folder)
+    monkeypatch.setattr("tests.fuzz.test_data_files.damaged", lambda content, rng: content)
+    trained_on("stream of csv")
+    monkeypatch.setattr(Coding, "matrix", lambda *_: np.full((1, 1), np.nan))
+    assert "AssertionError" in fault_of(("stream of csv", 0), folder)

@@ -13,12 +13,10 @@ import pytest
 from click.testing import CliRunner
 
 from kfeat.cli import main
-from kfeat.data import fingerprint
-from kfeat.experiments.config import load_experiment
-from kfeat.experiments.plan import plan
 from kfeat.experiments.row import to_line
 from kfeat.experiments.store import ROWS
-from kfeat.experiments.trial import run_trial
+from tests.cells import planned, run
+from tests.fuzz.test_configs import wrong
 from tests.small import SMALL
 
 CASES = int(os.environ.get("KFEAT_FUZZ", "150"))
@@ -51,9 +49,7 @@ def rows(tmp_path_factory, cache):
     for name, text in CONFIGS.items():
         path = folder / f"{name}.yaml"
         path.write_text(text)
-        experiment = load_experiment(path)
-        trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
-        made[name] = [run_trial(t, threads=1, alone=True, mirror=None, offline=True) for t in trials]
+        made[name] = [run(trial) for trial in planned(path)]
     ended = {"status": "stopped", "reason": "too long", "limit_s": 60.0}
     made["small"].append(made["small"][0] | {"id": "another"} | ended)
     made["small"].append(made["small"][1] | {"id": "a third", "status": "failed", "reason": "no reason"})
@@ -122,15 +118,9 @@ def attacked(case, rows, here):
     command = rng.choice(COMMANDS)
     began = time.monotonic()
     result = CliRunner().invoke(main, [command[0], f"{name}.yaml", *command[1:]])
-    problems = []
+    problems = [problem] if (problem := wrong(result)) else []
     if time.monotonic() - began > 20:
         problems.append("it took more than 20 seconds")
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        problems.append(f"it raised {result.exception!r}")
-    if result.exit_code not in (0, 1, 2) or "Traceback" in result.output:
-        problems.append(f"exit status {result.exit_code}: {result.output[-300:]}")
-    if result.exit_code == 2 and not result.stderr.startswith("kfeat: "):
-        problems.append(f"no sentence: {result.stderr[-300:]}")
     if (here / "runs" / name / ROWS).read_bytes() != texts["runs"]:
         problems.append("who only reads changed the rows")
     below = {path.name for path in here.iterdir()} | {path.name for path in here.parent.iterdir()}
@@ -144,10 +134,9 @@ def test_changed_rows_give_a_report_or_a_sentence(rows, here, monkeypatch):
     from kfeat.render.figures import figure
 
     draw = figure.draw
-    wrong = []
+    problems = []
     for case in range(CASES):
         # Drawing takes a second: every 50th case does it.
         monkeypatch.setattr(figure, "draw", draw if case % 50 == 0 else lambda *arguments: None)
-        if problem := attacked(case, rows, here):
-            wrong.append(problem)
-    assert not wrong, "\n".join(wrong)
+        problems.append(attacked(case, rows, here))
+    assert not any(problems), "\n".join(filter(None, problems))

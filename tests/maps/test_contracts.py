@@ -12,26 +12,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
 from variants import VARIANTS
 
+from kfeat import maps
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import KERNELS, Gaussian, Laplacian, Linear, Polynomial, Sum
-from kfeat.maps import (
-    MAPS,
-    ORF,
-    SES,
-    SORF,
-    BayesianQuadrature,
-    ComplexTensorSketch,
-    Fastfood,
-    Nystrom,
-    PositiveFeatures,
-    RandomFourier,
-    RandomMaclaurin,
-    RecursiveSketch,
-    TensorSketch,
-    TensorSRHT,
-    base,
-    maps_for,
-)
+from kfeat.maps import MAPS, base, maps_for
 from kfeat.maps.base import one_blas_thread
 from kfeat.parameters import HANDED_IN, parameter_model
 
@@ -124,7 +108,7 @@ def test_features_stream_into_a_memory_map(m, X, tmp_path):
 
 
 def test_an_output_that_does_not_fit_is_refused(X):
-    sketch = fitted(TensorSketch(), X)
+    sketch = fitted(maps.TensorSketch(), X)
     readonly = np.empty((40, 100))
     readonly.flags.writeable = False
     for out in (np.empty((40, 99)), np.empty((40, 100), np.float32), [[0.0]], readonly):
@@ -141,7 +125,7 @@ def test_equal_seeds_give_equal_maps_and_pickles_keep_them(m, X):
 
 def test_a_source_of_random_numbers_goes_on(X):
     state = np.random.RandomState(0)
-    one, two = (fitted(TensorSketch(), X, random_state=state).transform(X) for _ in range(2))
+    one, two = (fitted(maps.TensorSketch(), X, random_state=state).transform(X) for _ in range(2))
     assert not np.array_equal(one, two)
 
 
@@ -184,7 +168,7 @@ def test_bad_degrees_are_refused_wherever_they_stand(degree, X):
         with pytest.raises(ParameterError, match="Polynomial: degree"):
             MAPS[name](Polynomial(degree)).fit(X)
     with pytest.raises(ParameterError, match="Polynomial: degree"):
-        Nystrom(Sum([Gaussian(), Polynomial(degree)])).fit(X)
+        maps.Nystrom(Sum([Gaussian(), Polynomial(degree)])).fit(X)
 
 
 def test_an_output_in_which_the_rows_lie_is_refused_and_one_beside_them_is_not(m, X):
@@ -197,7 +181,7 @@ def test_an_output_in_which_the_rows_lie_is_refused_and_one_beside_them_is_not(m
 
 
 def test_a_fit_that_fails_leaves_no_fitted_map(X):
-    feature_map = Nystrom(Gaussian(), n_components=5, random_state=0).fit(X)
+    feature_map = maps.Nystrom(Gaussian(), n_components=5, random_state=0).fit(X)
     with pytest.raises(DataError):
         feature_map.set_params(n_components=len(X) + 1).fit(X)
     with pytest.raises(NotFittedError):
@@ -207,13 +191,15 @@ def test_a_fit_that_fails_leaves_no_fitted_map(X):
 @pytest.mark.parametrize("sequence", ["halton", "sobol", "lattice", "digital_net"])
 def test_numbers_of_numpy_are_numbers(sequence, X):
     plain, *others = (
-        RandomFourier(n_components=n, sequence=sequence, random_state=0).fit_transform(X)
+        maps.RandomFourier(n_components=n, sequence=sequence, random_state=0).fit_transform(X)
         for n in (20, np.int64(20), np.int32(20))
     )
     for other in others:
         np.testing.assert_array_equal(other, plain)
     kernels = (Polynomial(2, coef0=0.5), Polynomial(2, coef0=np.float64(0.5)))
-    np.testing.assert_array_equal(*(TensorSRHT(one, 20, random_state=0).fit_transform(X) for one in kernels))
+    np.testing.assert_array_equal(
+        *(maps.TensorSRHT(one, 20, random_state=0).fit_transform(X) for one in kernels)
+    )
 
 
 def test_transforms_that_overlap_leave_blas_its_threads():
@@ -231,12 +217,16 @@ def test_transforms_that_overlap_leave_blas_its_threads():
         assert (within, threads()) == ({1}, before)
 
 
-GAUSSIAN_MAPS = [Fastfood, ORF, SORF]
+GAUSSIAN_MAPS = [maps.Fastfood, maps.ORF, maps.SORF]
 SHAPES = [(2_000, 5_000, 5_000, 2), (100_000, 20, 100, 2), (4, 10, 1_000_000, 2)]  # n, d, D, degree
 TREES = [(1_000, 5_000, 5_000, 5), (50_000, 20, 100, 16), (4, 10, 1_000_000, 2)]
 SKETCHES = [
-    *((cls, *shape) for cls in (TensorSketch, ComplexTensorSketch, TensorSRHT) for shape in SHAPES),
-    *((RecursiveSketch, *shape) for shape in TREES),
+    *(
+        (cls, *shape)
+        for cls in (maps.TensorSketch, maps.ComplexTensorSketch, maps.TensorSRHT)
+        for shape in SHAPES
+    ),
+    *((maps.RecursiveSketch, *shape) for shape in TREES),
 ]
 
 
@@ -264,7 +254,7 @@ def test_the_memory_beyond_the_output_is_that_of_blocks(cls, form):
 
 def test_many_factors_do_not_need_much_memory():
     X = np.random.default_rng(0).random((1000, 50)).astype(np.float32)
-    unfitted = RandomMaclaurin(Gaussian(2.0), 1000, "proportional", random_state=0)
+    unfitted = maps.RandomMaclaurin(Gaussian(2.0), 1000, "proportional", random_state=0)
     assert_small_memory(unfitted, X, 1000, 64)
     assert unfitted.n_factors_.mean() > 50
 
@@ -272,14 +262,14 @@ def test_many_factors_do_not_need_much_memory():
 @pytest.mark.parametrize(
     ("unfitted", "message"),
     [
-        (TensorSketch(Gaussian()), r"TensorSketch cannot approximate Gaussian\(\); maps that can: "),
-        (TensorSketch("polynomial"), r"must be an object of kfeat.kernels, got 'polynomial'"),
+        (maps.TensorSketch(Gaussian()), r"TensorSketch cannot approximate Gaussian\(\); maps that can: "),
+        (maps.TensorSketch("polynomial"), r"must be an object of kfeat.kernels, got 'polynomial'"),
         *((cls(kernel), rf"{cls.__name__} cannot .* maps that can: .*nystrom")
           for cls in GAUSSIAN_MAPS for kernel in (Laplacian(0.1), Polynomial(2))),
-        (RandomFourier(Linear()), r"maps that can: .*nystrom, .*tensor_sketch"),
-        (PositiveFeatures(Laplacian()), r"PositiveFeatures cannot approximate Laplacian\(\)"),
-        (SES(Polynomial(2)), "SES cannot approximate Polynomial"),
-        (BayesianQuadrature(Laplacian()), "cannot approximate Laplacian.*random_fourier"),
+        (maps.RandomFourier(Linear()), r"maps that can: .*nystrom, .*tensor_sketch"),
+        (maps.PositiveFeatures(Laplacian()), r"PositiveFeatures cannot approximate Laplacian\(\)"),
+        (maps.SES(Polynomial(2)), "SES cannot approximate Polynomial"),
+        (maps.BayesianQuadrature(Laplacian()), "cannot approximate Laplacian.*random_fourier"),
     ],
 )  # fmt: skip
 def test_other_kernels_are_refused_with_the_maps_that_can(unfitted, message, X):

@@ -8,19 +8,8 @@ from functools import partial
 import numpy as np
 import pytest
 
+from kfeat import maps
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Matern, Polynomial
-from kfeat.maps import (
-    ORF,
-    ComplexMaclaurin,
-    ComplexTensorSketch,
-    Fastfood,
-    OptimisedMaclaurin,
-    PositiveFeatures,
-    RandomFourier,
-    RecursiveSketch,
-    TensorSketch,
-    TensorSRHT,
-)
 
 PAIRS = 10
 # Ten two-sided t-tests, 99 degrees of freedom: a correct map fails one with probability 1e-3 over seeds.
@@ -58,25 +47,25 @@ SPREADS = [
     *({"sequence": sequence} for sequence in ("sobol", "lattice", "digital_net")),
 ]
 EVEN = [
-    (RandomFourier, 257, {"kernel": Matern(0.5, nu=1.5), "features": f, "seeds": 25, "d": 3, **spread})
+    (maps.RandomFourier, 257, {"kernel": Matern(0.5, nu=1.5), "features": f, "seeds": 25, "d": 3, **spread})
     for f in ("pairs", "offset")
     for spread in SPREADS
 ]
 POSITIVE = [
-    (PositiveFeatures, 801, {"kernel": kernel, "features": features})
+    (maps.PositiveFeatures, 801, {"kernel": kernel, "features": features})
     for kernel in (Exponential(1.5), Gaussian(0.1))
     for features in ("pairs", "single")
 ]
 CORRECT = [
-    *((TensorSketch, 64, {**SKETCH, "hashing": hashing}) for hashing in ("table", "universal")),
-    *((ComplexTensorSketch, D, SKETCH) for D in (63, 64)),
-    *((RecursiveSketch, 64, {**CUBIC, "base": base}) for base in ("none", "count_sketch")),
-    (TensorSRHT, 64, SKETCH),
-    *((RandomFourier, 1601, kernel) for kernel in (GAUSSIAN, LAPLACIAN)),
-    (Fastfood, 1600, GAUSSIAN),
-    (ORF, 801, GAUSSIAN),
-    (ComplexMaclaurin, 257, MACLAURIN),
-    (OptimisedMaclaurin, 256, OPTIMISED),
+    *((maps.TensorSketch, 64, {**SKETCH, "hashing": hashing}) for hashing in ("table", "universal")),
+    *((maps.ComplexTensorSketch, D, SKETCH) for D in (63, 64)),
+    *((maps.RecursiveSketch, 64, {**CUBIC, "base": base}) for base in ("none", "count_sketch")),
+    (maps.TensorSRHT, 64, SKETCH),
+    *((maps.RandomFourier, 1601, kernel) for kernel in (GAUSSIAN, LAPLACIAN)),
+    (maps.Fastfood, 1600, GAUSSIAN),
+    (maps.ORF, 801, GAUSSIAN),
+    (maps.ComplexMaclaurin, 257, MACLAURIN),
+    (maps.OptimisedMaclaurin, 256, OPTIMISED),
     *POSITIVE,
     *EVEN,
 ]
@@ -124,7 +113,7 @@ def one_draw_for_all_factors(m, X, rng):
 
 def signs_dropped(m, X, rng):
     m.signs_ = np.abs(m.signs_)
-    if isinstance(m, TensorSRHT):  # whose coordinates alone would leave it unbiased
+    if isinstance(m, maps.TensorSRHT):  # whose coordinates alone would leave it unbiased
         m.coordinates_[:] = m.coordinates_[0]
 
 
@@ -148,25 +137,32 @@ def wide_bandwidth(cls):
 
 
 FAULTS = [
-    *((fault, TensorSketch, 64, SKETCH) for fault in (one_draw_for_all_factors, signs_dropped)),
-    *((fault, ComplexTensorSketch, 64, SKETCH) for fault in (one_draw_for_all_factors, real_signs_alone)),
-    *((fault, RecursiveSketch, 64, CUBIC) for fault in (one_draw_for_all_factors, signs_dropped)),
-    *((fault, TensorSRHT, 64, SKETCH) for fault in (one_draw_for_all_factors, signs_dropped)),
+    *((fault, maps.TensorSketch, 64, SKETCH) for fault in (one_draw_for_all_factors, signs_dropped)),
+    *(
+        (fault, maps.ComplexTensorSketch, 64, SKETCH)
+        for fault in (one_draw_for_all_factors, real_signs_alone)
+    ),
+    *((fault, maps.RecursiveSketch, 64, CUBIC) for fault in (one_draw_for_all_factors, signs_dropped)),
+    *((fault, maps.TensorSRHT, 64, SKETCH) for fault in (one_draw_for_all_factors, signs_dropped)),
     *((scaled, *case) for case in EVEN),
-    (scaled, OptimisedMaclaurin, 256, OPTIMISED),
+    (scaled, maps.OptimisedMaclaurin, 256, OPTIMISED),
 ]
 SLOW = [
     *(
-        (fault, Fastfood, 1600, GAUSSIAN)
+        (fault, maps.Fastfood, 1600, GAUSSIAN)
         for fault in (scaled, without_sines, lengths_of_the_unpadded_dimension, wide_bandwidth)
     ),
-    *((fault, ORF, 1600, GAUSSIAN) for fault in (scaled, one_length, wide_bandwidth)),
+    *((fault, maps.ORF, 1600, GAUSSIAN) for fault in (scaled, one_length, wide_bandwidth)),
     *(
-        (fault, RandomFourier, 1600, kernel)
+        (fault, maps.RandomFourier, 1600, kernel)
         for fault in (np.zeros_like, scaled, without_sines, wide_bandwidth)
         for kernel in (GAUSSIAN, LAPLACIAN)
     ),
-    *((fault, ComplexMaclaurin, D, MACLAURIN) for fault in (scaled, half_conjugated) for D in (256, 257)),
+    *(
+        (fault, maps.ComplexMaclaurin, D, MACLAURIN)
+        for fault in (scaled, half_conjugated)
+        for D in (256, 257)
+    ),
     *((scaled, *case) for case in POSITIVE),
 ]
 CHANGES = {one_draw_for_all_factors: drawn, signs_dropped: drawn, real_signs_alone: drawn, one_length: drawn,
@@ -186,4 +182,4 @@ def test_a_planted_fault_is_caught(fault, cls, D, parameters):
 
 
 def test_the_published_halton_is_biased():
-    assert z_of(partial(RandomFourier, sequence="halton"), 64, **GAUSSIAN, seeds=5, d=3) > CAUGHT
+    assert z_of(partial(maps.RandomFourier, sequence="halton"), 64, **GAUSSIAN, seeds=5, d=3) > CAUGHT

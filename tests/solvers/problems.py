@@ -3,13 +3,13 @@
 import numpy as np
 
 
-def features(n: int, d: int, seed: int = 0, density: float = 1.0, dtype: type = np.float64) -> np.ndarray:
+def features(n, d, seed=0, density=1.0, dtype=np.float64):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) * (rng.random((n, d)) < density) / np.sqrt(d)
     return X.astype(dtype)
 
 
-def labels(X: np.ndarray, classes: int, seed: int = 1) -> np.ndarray:
+def labels(X, classes, seed=1):
     """Labels 0 .. classes - 1 from random linear scores, a tenth of them replaced at random."""
     rng = np.random.default_rng(seed)
     y = (X @ rng.standard_normal((X.shape[1], classes))).argmax(axis=1)
@@ -18,6 +18,11 @@ def labels(X: np.ndarray, classes: int, seed: int = 1) -> np.ndarray:
     return y
 
 
-def values(X: np.ndarray, seed: int = 1) -> np.ndarray:
+def problem(n, d, classes, **more):
+    X = features(n, d, **more)
+    return X, labels(X, classes)
+
+
+def values(X, seed=1):
     rng = np.random.default_rng(seed)
     return X @ rng.standard_normal(X.shape[1]) + 0.1 * rng.standard_normal(len(X))

@@ -10,7 +10,7 @@ from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.maps import TensorSketch
 from kfeat.solvers import Liblinear, Libsvm, Newton, Ridge, RidgeCV
 from kfeat.solvers.newton_system import design
-from tests.solvers.problems import features, labels, values
+from tests.solvers.problems import features, labels, problem, values
 
 
 @pytest.fixture(autouse=True)
@@ -122,8 +122,7 @@ def test_features_in_a_file_without_a_name_are_those_of_the_map(mapped, tmp_path
 
 
 def test_what_does_not_fit_together_is_refused(mapped):
-    X = features(50, 3)
-    y = labels(X, 2)
+    X, y = problem(50, 3, classes=2)
     for solver in (Liblinear(), Libsvm()):
         with pytest.raises(DataError, match="needs all rows at once"):
             solver.fit(ArrayBatches(X), y)

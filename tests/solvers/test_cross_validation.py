@@ -9,13 +9,12 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from kfeat.errors import DataError
 from kfeat.kernels import Gaussian
 from kfeat.solvers import Libsvm, LibsvmCV, Newton, NewtonCV, Ridge, grid_scores
-from tests.solvers.problems import features, labels, values
+from tests.solvers.problems import features, labels, problem, values
 
 
 @pytest.mark.parametrize("solver", [Newton(eps=1e-8, warm_start=True), Libsvm(Gaussian(0.5))])
 def test_scores_are_those_of_scikit_learn_s_cross_validation(solver):
-    X = features(300, 8)
-    y = labels(X, 3)
+    X, y = problem(300, 8, classes=3)
     Cs = [0.01, 1.0, 10.0]
     splits = list(StratifiedKFold(5, shuffle=True, random_state=3).split(X, y))
     found = grid_scores(solver, X, y, "C", Cs, folds=5, random_state=3)
@@ -48,8 +47,7 @@ def test_the_best_c_trains_the_final_model(loss):
 
 
 def test_folds_and_solves_depend_on_the_seed_alone():
-    X = features(300, 10)
-    y = labels(X, 3)
+    X, y = problem(300, 10, classes=3)
     first, again, other = (NewtonCV(random_state=seed).fit(X, y).cv_scores_ for seed in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -69,8 +67,7 @@ def test_folds_without_rows_of_every_class_are_refused(solver, n, words):
 
 
 def test_frames_and_series_are_taken_by_position():
-    X = features(90, 4)
-    y = labels(X, 2)
+    X, y = problem(90, 4, classes=2)
     expected = grid_scores(Newton(), X, y, "C", [1.0])
     order = np.random.default_rng(0).permutation(90)
     shuffled = pd.Series(y, index=order), pd.DataFrame(X, index=order)

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, csr_matrix
 from kfeat.errors import DataError
 from kfeat.solvers import DualDescent, Liblinear
 from kfeat.solvers.liblinear import DEFAULT_EPS, REGRESSION
-from tests.solvers.problems import features, labels, values
+from tests.solvers.problems import features, labels, problem, values
 
 CLASSIFIERS = sorted(set(DEFAULT_EPS) - REGRESSION)
 
@@ -46,8 +46,7 @@ def weights_in_package_order(solver, W):
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("solver_type", CLASSIFIERS)
 def test_classifiers_equal_the_package_to_the_last_bit(solver_type, classes, bias):
-    X = features(300, 12, density=0.6)
-    y = labels(X, classes)
+    X, y = problem(300, 12, density=0.6, classes=classes)
     solver = Liblinear(solver_type=solver_type, bias=bias, C=3.0).fit(X, y)
     W, model = package_model(X, y, f"-s {solver_type} -c 3 -B {bias}")
     assert np.array_equal(weights_in_package_order(solver, W), W)
@@ -70,8 +69,7 @@ def test_regressors_equal_the_package_to_the_last_bit(solver_type):
 @pytest.mark.parametrize("make", [csr_array, csr_matrix])
 @pytest.mark.parametrize("density", [0.3, 0.95])
 def test_dense_and_csr_rows_give_the_same_bits(density, make, dtype):
-    X = features(400, 20, density=density, dtype=dtype)
-    y = labels(X, 3)
+    X, y = problem(400, 20, density=density, dtype=dtype, classes=3)
     dense, sparse = Liblinear(random_state=5).fit(X, y), Liblinear(random_state=5).fit(make(X), y)
     assert np.array_equal(dense.coef_, sparse.coef_)
     assert np.array_equal(dense.predict(X), sparse.predict(make(X)))
@@ -94,8 +92,7 @@ def test_any_two_labels_in_any_order_of_appearance(pair, first):
 
 
 def test_rows_without_features_go_to_the_class_that_liblinear_chooses():
-    X = features(200, 6)
-    y = labels(X, 4)
+    X, y = problem(200, 6, classes=4)
     X[5:9] = 0
     solver = Liblinear().fit(X, y)
     _, model = package_model(X, y, "-s 1")
@@ -105,8 +102,7 @@ def test_rows_without_features_go_to_the_class_that_liblinear_chooses():
 @pytest.mark.parametrize("solver_type", [0, 6, 7])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_probabilities_equal_the_package(solver_type, classes):
-    X = features(300, 8)
-    y = labels(X, classes)
+    X, y = problem(300, 8, classes=classes)
     solver = Liblinear(solver_type=solver_type).fit(X, y)
     _, model = package_model(X, y, f"-s {solver_type}")
     scores = np.array(liblinearutil.predict([], X, model, "-b 1 -q")[2])
@@ -124,16 +120,14 @@ def test_class_weights_equal_the_package():
 
 
 def test_a_bias_that_is_not_penalised_equals_the_package():
-    X = features(300, 8)
-    y = labels(X, 2)
+    X, y = problem(300, 8, classes=2)
     solver = Liblinear(solver_type=2, bias=1.0, regularize_bias=False).fit(X, y)
     W, _ = package_model(X, y, "-s 2 -B 1 -R")
     assert np.array_equal(weights_in_package_order(solver, W), W)
 
 
 def test_a_fit_does_not_depend_on_what_ran_before():
-    X = features(300, 12)
-    y = labels(X, 3)
+    X, y = problem(300, 12, classes=3)
     first = Liblinear(random_state=3).fit(X, y).coef_
     Liblinear(random_state=9).fit(X[::-1], y[::-1])
     assert np.array_equal(Liblinear(random_state=3).fit(X, y).coef_, first)
@@ -159,8 +153,7 @@ def test_going_on_as_another_solver_is_told():
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(("primal", "dual"), [(2, 1), (0, 7)])
 def test_primal_and_dual_solvers_reach_one_objective(primal, dual, classes):
-    X = features(300, 12)
-    y = labels(X, classes)
+    X, y = problem(300, 12, classes=classes)
     options = {"C": 2.0, "bias": 1.0, "class_weight": {0: 2.0}} if classes == 2 else {"C": 2.0, "bias": 1.0}
     a = Liblinear(solver_type=primal, eps=1e-8, **options).fit(X, y).objective_
     b = Liblinear(solver_type=dual, eps=1e-8, **options).fit(X, y).objective_
@@ -169,8 +162,7 @@ def test_primal_and_dual_solvers_reach_one_objective(primal, dual, classes):
 
 def test_the_objective_is_the_primal_value_that_liblinear_prints():
     """-s 4, 5, 6 and 13 print a dual or primal value of the whole problem at a tight tolerance."""
-    X = features(300, 12)
-    y = labels(X, 2)
+    X, y = problem(300, 12, classes=2)
     for solver_type, target in ((3, y), (5, y), (6, y), (13, values(X)), (4, labels(X, 3)), (4, y)):
         solver = Liblinear(solver_type=solver_type, eps=1e-7, C=0.1, p=0.05).fit(X, target)
         printed = float(solver.log_.rsplit("Objective value = ", 1)[1].split()[0])
@@ -186,8 +178,7 @@ def test_sizes_beyond_a_c_int_are_refused_with_the_numbers():
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("bias", [-1.0, 0.5])
 def test_dual_descent_reaches_the_same_optimum(classes, bias):
-    X = features(300, 12)
-    y = labels(X, classes)
+    X, y = problem(300, 12, classes=classes)
     ours = DualDescent(C=2.0, eps=1e-8, bias=bias, max_iter=100_000, random_state=0).fit(X, y)
     theirs = Liblinear(2, C=2.0, eps=1e-10, bias=bias).fit(X, y)
     assert ours.converged_

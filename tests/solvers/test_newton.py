@@ -11,7 +11,7 @@ from kfeat.solvers import Liblinear, Newton
 from kfeat.solvers.base import weights_of_codes
 from kfeat.solvers.newton_method import LOSSES
 from kfeat.solvers.newton_system import FORCING, MOST_CG, conjugate_gradients, design, hessian_factor
-from tests.solvers.problems import features, labels
+from tests.solvers.problems import features, labels, problem
 
 TYPES = {"squared_hinge": 2, "logistic": 0}
 
@@ -36,8 +36,7 @@ def gradients(solver, loss, X, y):
 @pytest.mark.parametrize("loss", list(TYPES))
 @pytest.mark.parametrize("bias", [-1.0, 1.0])
 def test_reaches_liblinear_s_tight_optimum(loss, classes, dtype, bias):
-    X = features(1500, 30, dtype=dtype)
-    y = labels(X, classes)
+    X, y = problem(1500, 30, dtype=dtype, classes=classes)
     ours = Newton(loss, C=2.0, eps=1e-6, bias=bias).fit(X, y)
     theirs = Liblinear(TYPES[loss], C=2.0, eps=1e-8, bias=bias).fit(X, y)
     assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-6)
@@ -57,8 +56,7 @@ def test_reaches_liblinear_s_tight_optimum(loss, classes, dtype, bias):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("loss", list(TYPES))
 def test_the_gradient_meets_the_stated_tolerance(loss, dtype):
-    X = features(2000, 25, dtype=dtype)
-    y = labels(X, 3)
+    X, y = problem(2000, 25, dtype=dtype, classes=3)
     solver = Newton(loss, eps=1e-4).fit(X, y)
     assert solver.stop_reason_ == "tolerance"
     at_zero = Newton(loss)
@@ -106,8 +104,7 @@ def test_classes_that_can_be_separated_get_the_widest_margin(n, d, dtype):
 
 @pytest.mark.parametrize("bias", [-1.0, 2.0])
 def test_csr_equals_dense(bias):
-    X = features(700, 30, density=0.2)
-    y = labels(X, 3)
+    X, y = problem(700, 30, density=0.2, classes=3)
     dense, sparse = Newton(bias=bias, eps=1e-8).fit(X, y), Newton(bias=bias, eps=1e-8).fit(csr_array(X), y)
     np.testing.assert_allclose(dense.coef_, sparse.coef_, atol=1e-7)
     np.testing.assert_allclose(dense.decision_function(X), sparse.decision_function(csr_array(X)), atol=1e-6)
@@ -125,8 +122,7 @@ def test_class_weights_are_liblinear_s():
 def test_scikit_learn_has_the_same_objectives():
     """LinearSVC without an intercept is the l2-loss SVM; LogisticRegression is it for two classes only
     (for more it is multinomial, another objective)."""
-    X = features(500, 10)
-    y = labels(X, 3)
+    X, y = problem(500, 10, classes=3)
     svc = LinearSVC(fit_intercept=False, dual=False, tol=1e-8).fit(X, y)
     np.testing.assert_allclose(Newton(eps=1e-8).fit(X, y).coef_, svc.coef_, atol=1e-5)
     y = labels(X, 2)
@@ -137,8 +133,7 @@ def test_scikit_learn_has_the_same_objectives():
 
 
 def test_warm_starts_along_c_save_steps_and_change_nothing():
-    X = features(2000, 40)
-    y = labels(X, 3)
+    X, y = problem(2000, 40, classes=3)
     path = Newton(eps=1e-7, warm_start=True, bias=1.0)
     for C in (0.5, 1.0, 2.0):
         path.set_params(C=C).fit(X, y)
@@ -181,8 +176,7 @@ def test_a_path_goes_on_from_a_class_without_loss_and_from_others(n, d):
 
 
 def test_a_path_refuses_what_fit_refuses():
-    X = features(50, 4)
-    y = labels(X, 2)
+    X, y = problem(50, 4, classes=2)
     path = Newton().path(X, y, [1.0, -1.0])
     next(path)
     with pytest.raises(ParameterError, match="C"):
