@@ -28,25 +28,10 @@ MAY_IMPORT = {
     "own": {*FOUNDATION, "kernels", "maps", "solvers", "data", "experiments", "survey"},
     "render": {"data", "errors", "text", "files", "experiments", "own", "analysis"},
     "site": {"errors", "text", "files", "experiments", "analysis", "render", "maps", "data"},
-    "cli": {
-        "errors",
-        "text",
-        "files",
-        "parameters",
-        "experiments",
-        "analysis",
-        "render",
-        "site",
-        "kernels",
-        "maps",
-        "solvers",
-        "data",
-        "own",
-        "survey",
-    },
     "__main__": {"cli"},
     "__init__": {"own"},
 }
+MAY_IMPORT["cli"] = MAY_IMPORT.keys() - {"memory", "child", "batches", "diagnostics", "__main__", "__init__"}
 
 
 def part(path: Path) -> str:

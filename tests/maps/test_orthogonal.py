@@ -9,7 +9,7 @@ from scipy.stats import chi, kstest, norm
 from test_unbiased import CAUGHT, PASS
 
 from kfeat.kernels import Gaussian
-from kfeat.maps import ORF, SORF, Fastfood
+from kfeat.maps import ORF, SORF, Fastfood, RandomFourier
 from kfeat.maps.orthogonal import random_rotation
 from kfeat.maps.tensor_srht import next_power_of_two, walsh_hadamard
 
@@ -153,7 +153,7 @@ def test_the_variance_is_the_formulas_to_first_order():
     np.testing.assert_allclose(ratio, 1 + (1 - 2 * kappa) * correction(V), rtol=0.15)
 
 
-@pytest.mark.parametrize("cls", [Fastfood, ORF, SORF])
+@pytest.mark.parametrize("cls", [Fastfood, ORF, SORF, RandomFourier])
 @pytest.mark.parametrize("d", [1, 3, 40])
 @pytest.mark.parametrize("D", [1, 2, 7, 100])
 def test_pairs_have_unit_norm_rows_whatever_the_shape(cls, d, D):

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from kfeat.errors import DataError, KfeatError, UnsupportedKernelError
-from kfeat.kernels import DotProductKernel, Exponential, Linear, Polynomial, VovkInfinite, VovkReal
+from kfeat.kernels import DotProductKernel, Exponential, Gaussian, Linear, Polynomial, VovkInfinite, VovkReal
 from kfeat.maps import RandomMaclaurin, TruncatedMaclaurin, column_counts
 from kfeat.maps.complex_maclaurin import ComplexMaclaurin, OptimisedMaclaurin
 from kfeat.maps.series import draw_degrees, geometric
@@ -62,12 +62,19 @@ N_DRAWS = 100_000
 LAWS = ["geometric", "truncated", "proportional"]
 
 
+def terms_of(kernel):
+    """Return a_n of the series, and the gamma by which a Gaussian's features are damped."""
+    if isinstance(kernel, Gaussian):
+        return Exponential((2 * kernel.gamma) ** -0.5).maclaurin(80), kernel.gamma
+    return kernel.maclaurin(80), 0.0
+
+
 def law_of(law, kernel, first, base):
     """Return P(N = n) for n < 80 as the law is defined, written out."""
     n = np.arange(80.0)
-    a = kernel.maclaurin(80)
+    a, gamma = terms_of(kernel)
     norms = np.quantile([x @ x for x in X2], (np.arange(512) + 0.5) / 512)
-    powers = np.mean([[norm**k for k in n] for norm in norms], axis=0)
+    powers = np.mean([np.exp(-2 * gamma * norm) * norm**n for norm in norms], axis=0)
     size = {"geometric": base**-n, "truncated": base**-n * (a > 0), "proportional": a * powers}[law]
     size[:first] = 0
     return size / size.sum()
@@ -76,9 +83,11 @@ def law_of(law, kernel, first, base):
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("first", [0, 1, 2])
 @pytest.mark.parametrize("base", [1.5, 3.0])
-@pytest.mark.parametrize("kernel", [Polynomial(4, coef0=1.0), Polynomial(3), Exponential(1.3)], ids=str)
+@pytest.mark.parametrize(
+    "kernel", [Polynomial(4, coef0=1.0), Polynomial(3), Exponential(1.3), Gaussian(1.5)], ids=str
+)
 def test_degrees_follow_their_law_and_weights_make_each_degree_unbiased(law, first, base, kernel):
-    P, a = law_of(law, kernel, first, base), kernel.maclaurin(80)
+    P, a = law_of(law, kernel, first, base), terms_of(kernel)[0]
     n = N_DRAWS
     degrees, weights = draw_degrees(np.random.default_rng(0), law, kernel, n, X2, base, first)
     # E[weight; N = n] = P(n) weight(n) = a_n: the sum over degrees is the kernel.

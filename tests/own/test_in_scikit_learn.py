@@ -17,7 +17,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from kfeat.data import FileSource, load_raw
 from kfeat.errors import ConfigError, DataError, ModelError
 from kfeat.kernels import Gaussian
-from kfeat.maps import MAPS, Nystrom, RandomFourier, TensorSketch
+from kfeat.maps import MAPS, Nystrom, RandomFourier
 from kfeat.own import KernelModel, load_model
 from kfeat.own.model import score_file, write_predictions
 from kfeat.solvers import SOLVERS, Liblinear, Newton, Ridge
@@ -173,15 +173,6 @@ def test_every_solver_behind_a_map_is_cross_validated_on_frames(name):
     pipeline = make_pipeline(StandardScaler(), Nystrom(n_components=40, random_state=0), solver)
     scores = cross_val_score(pipeline, *data, cv=3, error_score="raise")
     assert scores.min() > (0 if regression else 0.8)
-
-
-def test_maps_beside_each_other_on_columns_of_a_frame():
-    columns = ColumnTransformer(
-        [("sepal", TensorSketch(n_components=10), ["sepal l", "sepal w"]), ("petal", RandomFourier(), [2, 3])]
-    ).set_output(transform="pandas")
-    features = columns.fit_transform(FRAME)
-    assert features.columns[0] == "sepal__tensorsketch0"
-    assert features.shape[1] == 10 + RandomFourier().n_components
 
 
 def test_class_weights_of_a_model_are_named_by_its_words():
