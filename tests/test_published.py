@@ -1,5 +1,6 @@
 """What is published stands on its evidence: explanations cite claims that the published rows bear out."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -7,10 +8,10 @@ from typing import Any
 import pytest
 
 from kfeat.analysis.claims import MISSING, REPRODUCED
-from kfeat.analysis.judgement import Judgement, judge_experiments
-from kfeat.experiments.config import load_experiment
+from kfeat.analysis.judgement import Judgement
 from kfeat.experiments.store import ROWS
 from kfeat.render.files import PUBLISHED, texts
+from scripts import readme
 
 ROOT = Path(__file__).parents[1]
 HOW = "its rows make another today; `python -m scripts.redraw` draws it"
@@ -18,11 +19,10 @@ SCORES = ("predictions", "accuracy", "relative_error", "kernel_error", "failure_
 
 
 @pytest.fixture(scope="module")
-def judgements(tmp_path_factory: pytest.TempPathFactory) -> list[Judgement]:
+def judgements() -> list[Judgement]:
     """Every config by its published rows."""
-    paths = sorted(path for path in (ROOT / "configs").rglob("*.yaml") if not path.name.startswith("_"))
-    nothing = tmp_path_factory.mktemp("nothing")
-    return judge_experiments([load_experiment(path) for path in paths], nothing, ROOT / "results")
+    with contextlib.chdir(ROOT):
+        return readme.judgements()
 
 
 def test_every_explanation_rests_on_claims_that_are_reproduced(judgements: list[Judgement]) -> None:
@@ -52,6 +52,7 @@ def test_what_nobody_explains_is_listed_beside_the_results(judgements: list[Judg
     assert all(item.passes for item in judgements)
 
 
+@pytest.mark.slow
 def test_every_published_table_is_what_its_rows_say_today(
     judgements: list[Judgement], monkeypatch: pytest.MonkeyPatch
 ) -> None:

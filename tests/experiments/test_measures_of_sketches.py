@@ -64,10 +64,8 @@ def moments(cls: type[FeatureMap], degree: int, cosine: float, n_draws: int = 30
     return of(EstimateMoments(n_draws=n_draws, cosine=cosine), cls, degree, **kernel)["estimate"]
 
 
-def ratio(
-    lemma: Any, cls: type[FeatureMap] = TensorSketch, degree: int = 1, D: int = 64, **more: Any
-) -> float:
-    return float(of(BoundRatio(lemma, **more), cls, degree, D)["bound_ratio"])
+def ratio(lemma: Any, cls: Any = TensorSketch, degree: int = 1, D: int = 64, **more: Any) -> float:
+    return float(of(BoundRatio(lemma, **{"n_draws": 300} | more), cls, degree, D)["bound_ratio"])
 
 
 @pytest.mark.slow
@@ -91,9 +89,7 @@ def test_a_planted_bias_is_seen(cls: type[FeatureMap], degree: int, cosine: floa
 
 def test_the_relative_error_grows_as_the_cosine_to_the_power_of_minus_2p() -> None:
     for degree in (1, 2, 3):
-        near, far = (
-            moments(TensorSketch, degree, cosine, 200)["relative_variance"] for cosine in (0.1, 0.05)
-        )
+        near, far = (moments(TensorSketch, degree, cosine, 60)["relative_variance"] for cosine in (0.1, 0.05))
         assert np.log2(far / near) == pytest.approx(2 * degree, rel=0.1)
 
 
@@ -121,7 +117,7 @@ def test_lemma_6_fails_with_the_cosine_and_the_extended_bound_without() -> None:
     assert ratio(6, degree=2) > 1.5
     assert ratio(6, degree=2, cosine=0.1) < 1.1
     assert ratio("extended", degree=3) < 0.9
-    assert ratio("extended", degree=3, cosine=0.1, n_draws=1000) > 1.05
+    assert ratio("extended", degree=3, cosine=0.1, n_draws=500) > 1.05
 
 
 def test_lemma_10_fails_for_random_maclaurin_where_its_conditions_hold() -> None:
