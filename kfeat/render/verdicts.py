@@ -8,7 +8,7 @@ from pathlib import Path
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.claims import MISSING as UNDECIDED
 from kfeat.analysis.claims import REPRODUCED, Cited
-from kfeat.analysis.comparisons import FALSE_ALARM, FLIP_SHARE, RELATIVE_ROUNDING
+from kfeat.analysis.comparisons import ABSOLUTE_ROUNDING, FALSE_ALARM, FLIP_SHARE, RELATIVE_ROUNDING
 from kfeat.analysis.judgement import UNEXPLAINED, Judgement
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.numbers import AGREE, TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
@@ -107,7 +107,8 @@ def _compared_cells(judgement: Judgement, width: int | None, against: Path | Non
         lines.append([cell_name(item.cell, judgement.cells), change, limit, item.test, item.verdict])
     note = (
         f"false alarms: at most {FALSE_ALARM:g} a check, if rounding flips at most {100 * FLIP_SHARE:g} % of "
-        f"the predictions and moves an error by at most {100 * RELATIVE_ROUNDING:g} % of it"
+        f"the predictions and moves an error by at most {100 * RELATIVE_ROUNDING:g} % of it "
+        f"and {ABSOLUTE_ROUNDING:g}"
     )
     headers = (f"against {against or 'the published rows'}", "change", "limit", "test", "verdict")
     return ["", table(headers, lines, _most(width), (0, 3)), paragraph(note, "", width)]

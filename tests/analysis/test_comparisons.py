@@ -60,9 +60,11 @@ def test_errors_are_compared_to_rounding_trial_by_trial(make_cells: Make, make_r
     for row in published.values():
         del row["accuracy"]
 
-    def verdicts(*errors: float) -> list[str]:
+    def verdicts(*errors: float, printed: float = 0.05) -> list[str]:
+        for row in published.values():
+            row["relative_error"] = printed
         rows = list(make_rows([0.5, 0.5], predictions="x").values())
-        scores = {row["id"]: error for row, error in zip(rows, (*errors, 0.05), strict=True)}
+        scores = {row["id"]: error for row, error in zip(rows, (*errors, printed), strict=True)}
         cells = make_cells([0.5, 0.5], predictions="x")
         for cell in cells:
             for row in cell.rows:
@@ -73,6 +75,8 @@ def test_errors_are_compared_to_rounding_trial_by_trial(make_cells: Make, make_r
     assert verdicts(0.050049, 0.049951) == ["same", "same"]
     assert verdicts(0.0504, 0.0504) == ["same", "regressed"]
     assert verdicts(0.0504, 0.0496) == ["same", "regressed"]  # they cancel in the mean, and are not the same
+    assert verdicts(4e-7, 2e-7, printed=3e-7) == ["same", "same"]  # nothing but rounding
+    assert verdicts(3e-6, 2e-7, printed=3e-7) == ["same", "regressed"]
 
 
 def test_the_cells_of_a_whole_check_share_the_false_alarms(make_cells: Make, make_rows: MakeRows) -> None:
