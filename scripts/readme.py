@@ -29,8 +29,6 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tabulate import tabulate
-
 from kfeat.analysis.judgement import Judgement, in_short, judge_experiments
 from kfeat.experiments.config import load_experiment
 from kfeat.kernels import KERNELS, DotProductKernel, ShiftInvariantKernel
@@ -38,8 +36,9 @@ from kfeat.maps import MAPS, kernels_of
 from kfeat.render import not_decided
 from kfeat.render.files import cells_below
 from kfeat.render.notes import closing_line
-from kfeat.render.overview import bullets, largest_differences, markdown, not_explained, papers
+from kfeat.render.overview import largest_differences, markdown, not_explained, papers
 from kfeat.render.table import render
+from kfeat.render.tables import Table, bullets
 from kfeat.site import links
 
 ROOT = Path(__file__).parents[1]
@@ -144,7 +143,7 @@ def _papers() -> str:
             title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ").partition(":")[0]
             lines.append([f"[{title}]", _finding(page.parent.name)[0]])
             targets.append(f"[{title}]: {page.as_posix()}")
-    table = tabulate(lines, ["paper", "finding"], tablefmt="github", disable_numparse=True)
+    table = Table(["paper", "finding"], lines).markdown(str)
     return "\n".join([table, "", *targets])
 
 
@@ -188,7 +187,7 @@ def _short(report: str) -> str:
     headers, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in table)
     kept = [headers.index(header) for header in SHORT]
     cells = [[line[i] for i in kept] for line in lines]
-    return tabulate(cells, SHORT, tablefmt="github", disable_numparse=True)
+    return Table(SHORT, cells).markdown(str)
 
 
 def _benchmarks(only: Collection[str] | None) -> str:
@@ -205,7 +204,7 @@ def _benchmarks(only: Collection[str] | None) -> str:
     threads = sorted({count for one in found.values() for count in one})
     lines = [[what, *(_span(one.get(count, [])) for count in threads)] for what, one in found.items()]
     headers = ["kfeat : other", *(f"{count} thread{'s'[: count - 1]}" for count in threads)]
-    return tabulate(lines, headers, tablefmt="github", disable_numparse=True)
+    return Table(headers, lines).markdown()
 
 
 def _search() -> str:
@@ -221,17 +220,14 @@ def _search() -> str:
     cells = [
         [*shape.split(", ", 1), *(line.get(other, "–") for other in others)] for shape, line in lines.items()
     ]
-    return tabulate(cells, ["data", "training rows", *others], tablefmt="github", disable_numparse=True)
+    return Table(["data", "training rows", *others], cells).markdown()
 
 
 def _maps() -> str:
     """Return the table of all maps: kernels, cost, variance, source, and when to use each."""
-    lines = [
-        [f"`{name}`", _kernels(kernels_of(cls)), *(fact.replace("|", "\\|") for fact in cls.facts)]
-        for name, cls in sorted(MAPS.items())
-    ]
+    lines = [[f"`{name}`", _kernels(kernels_of(cls)), *cls.facts] for name, cls in sorted(MAPS.items())]
     headers = ["map", "kernels", "cost of a row", "variance or error", "source", "when to use it"]
-    return tabulate(lines, headers, tablefmt="github", disable_numparse=True)
+    return Table(headers, lines).markdown()
 
 
 def _kernels(names: list[str]) -> str:

@@ -19,11 +19,11 @@ import pandas as pd
 from jinja2 import Template
 from matplotlib.figure import Figure
 from scipy.stats import spearmanr
-from tabulate import tabulate
 
 from kfeat.data import load_raw
 from kfeat.own.new_config import RULES, traits_of
 from kfeat.render.figures.marks import RC, save
+from kfeat.render.tables import Table
 from kfeat.survey.advice import ADVICE, BUDGETS, method_name, regrets
 from kfeat.survey.answers import (
     EXACT,
@@ -89,7 +89,7 @@ def parts() -> list[str]:
 
 def table(lines: Iterable[Sequence[Any]], headers: Sequence[str]) -> str:
     """Return a table of texts as Markdown."""
-    return tabulate(list(lines), headers, tablefmt="github", disable_numparse=True)
+    return Table(headers, list(lines)).markdown(str)
 
 
 def part_link(dataset: str, kernel: str) -> str:

@@ -52,13 +52,12 @@ def _each(ctx: click.Context, names: list[str], act: Callable[[str], str]) -> No
 @data.command("list")
 def list_() -> None:
     """Show every dataset: its size, and whether it is cached and verified."""
-    from tabulate import tabulate
-
     from kfeat.data import list_datasets
+    from kfeat.render.tables import Table, terminal_width
 
-    lines = [_line(status) for status in list_datasets()]
-    headers = ["name", "task", "train", "test", "cached", "verified", "title"]
-    click.echo(tabulate(lines, headers, disable_numparse=True))
+    headers = ("name", "task", "train", "test", "cached", "verified", "title")
+    rows = [_line(status) for status in list_datasets()]
+    click.echo(Table(headers, rows, words=(6,)).terminal(terminal_width()))
 
 
 def _line(status: "Status") -> list[str]:

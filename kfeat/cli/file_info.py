@@ -37,15 +37,15 @@ def said_of_reading(options: Sequence[str]) -> dict[str, Any]:
 
 def text_of(report: Mapping[str, Any]) -> str:
     """Return the text that shows a report: a table of the columns, and what reading made of them."""
-    from tabulate import tabulate
+    from kfeat.render.tables import Table, terminal_width
 
     columns = report["columns"]
     lines = [f"{report['file']}: {report['format']}, {report['n_bytes']:,} bytes"]
     if columns:
         keys = ("name", "holds", "n_missing", "values", "becomes")
-        table = [[_cell(one[key]) for key in keys] for one in columns[:MOST_COLUMNS]]
-        headers = ("column", "holds", "missing", "values", "becomes")
-        lines.append(tabulate(table, headers, disable_numparse=True))
+        rows = [[_cell(one[key]) for key in keys] for one in columns[:MOST_COLUMNS]]
+        table = Table(("column", "holds", "missing", "values", "becomes"), rows, words=range(5))
+        lines.append(table.terminal(terminal_width()))
     if len(columns) > MOST_COLUMNS:
         lines.append(f"and {len(columns) - MOST_COLUMNS:,} more columns; --format json shows all")
     shown = {key: value for key, value in report.items() if key not in NOT_SHOWN and value not in (None, {})}

@@ -171,7 +171,7 @@ def _show(
     from kfeat.render.files import cells_below, update_report
     from kfeat.render.notes import closing_line, unreported
     from kfeat.render.table import render
-    from kfeat.render.terminal import terminal_width
+    from kfeat.render.tables import terminal_width
 
     cells = cells_below(experiment, out, trials)
     if only is not None:
@@ -199,7 +199,7 @@ def report(experiments: "list[Experiment]", quiet: bool, out: Path) -> None:
     """
     from kfeat.render.files import cells_below, update_report
     from kfeat.render.table import render
-    from kfeat.render.terminal import terminal_width
+    from kfeat.render.tables import terminal_width
 
     for experiment in experiments:
         cells = cells_below(experiment, out)

@@ -4,13 +4,8 @@ Titles, labels, reasons and file names may hold anything. Each kind of output ha
 leaves text without special signs as it is.
 """
 
-import csv
-import io
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
-
-from tabulate import tabulate
+from collections.abc import Callable, Collection
 
 from kfeat.text import plain
 
@@ -52,14 +47,6 @@ def markdown_cell(text: str) -> str:
 def markdown_verdict(text: str) -> str:
     """Return the text for the tables and notes of verdicts, on one line and with every < as it is read."""
     return markdown_cell(" ".join(text.split())).replace("<", "&lt;")
-
-
-def markdown_table(
-    headers: Sequence[str], lines: Sequence[Sequence[str]], escape: Callable[[str], str] = markdown_cell
-) -> str:
-    """Return lines of text as a table of Markdown."""
-    cells = [[escape(cell) for cell in line] for line in lines]
-    return tabulate(cells, [escape(header) for header in headers], tablefmt="github", disable_numparse=True)
 
 
 def latex(text: str, formulas: Collection[str] = ()) -> str:
@@ -108,14 +95,3 @@ def csv_text(text: str) -> str:
     """Return the text for CSV; what a spreadsheet would take for a formula has an apostrophe before it."""
     text = plain(text)
     return f"'{text}" if text[:1] in ("=", "+", "-", "@") and not _NUMBER.fullmatch(text) else text
-
-
-def csv_table(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Return the mappings as lines of CSV below their keys; numbers at full precision, None as nothing."""
-    out = io.StringIO()
-    cells = [line.values() for line in lines]
-    csv.writer(out, lineterminator="\n").writerows(
-        [csv_text(cell) if isinstance(cell, str) else cell for cell in line]
-        for line in ([*(lines[0] if lines else ())], *cells)
-    )
-    return out.getvalue()

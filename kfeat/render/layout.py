@@ -1,10 +1,8 @@
 """A table as the paper prints it: lines are settings, columns methods, ours beside the paper's."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from tabulate import tabulate
 
 from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.names import SIZE, dataset, kernel, method
@@ -12,62 +10,9 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.layout import Column, TableLayout
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.selectors import matches, quantity_named
-from kfeat.render import terminal, text
-from kfeat.render.escapes import latex, markdown_cell
+from kfeat.render import text
+from kfeat.render.tables import Table
 from kfeat.render.text import Ratio, ratio
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """Lines of text below headers, the first `left` columns aligned to the left, the others to the right.
-
-    `groups` are headers above the headers, each with the number of columns that it spans; where only one line
-    of headers is to be had, a group's name stands for its first column. A line group starts at every
-    `group_size`-th line.
-    """
-
-    headers: Sequence[str]
-    lines: Sequence[Sequence[str]]
-    left: int
-    groups: Sequence[tuple[str, int]] = ()
-    group_size: int = 1
-
-    def text(self, style: str, formulas: Collection[str] = (), width: int | None = None) -> str:
-        """Return the sheet for `terminal`, `markdown` or `latex`; LaTeX sets `formulas` as mathematics.
-
-        A terminal's table has at most `width` characters a line.
-        """
-        if style == "latex":
-            return self._latex(formulas)
-        headers, start = list(self.headers), 0
-        for name, columns in self.groups:
-            headers[start] = name or headers[start]
-            start += columns
-        if style == "terminal":
-            words, numbers = range(self.left), range(self.left, len(headers))
-            return terminal.table(headers, self.lines, width, words, numbers, self.left)
-        headers, *lines = [[markdown_cell(cell) for cell in line] for line in (headers, *self.lines)]
-        return self._tabulated(headers, lines, "pipe")
-
-    def _tabulated(self, headers: Sequence[str], lines: Sequence[Sequence[str]], form: str) -> str:
-        align = ["left"] * self.left + ["right"] * (len(headers) - self.left)
-        return tabulate(lines, headers, form, disable_numparse=True, colalign=align if lines else None)
-
-    def _latex(self, formulas: Collection[str]) -> str:
-        headers, *lines = [[latex(cell, formulas) for cell in line] for line in (self.headers, *self.lines)]
-        if self.group_size > 1:
-            for line in lines[self.group_size :: self.group_size]:
-                line[0] = rf"\addlinespace {line[0]}"
-        groups, rules, start = [], [], 1  # the line of groups, and the rules below them
-        for name, columns in self.groups:
-            groups.append(rf"\multicolumn{{{columns}}}{{c}}{{{latex(name, formulas)}}}" if name else "")
-            rules += [rf"\cmidrule(lr){{{start}-{start + columns - 1}}}"] if name else []
-            start += columns
-        spans = f"\n {' & '.join(groups)} \\\\\n{' '.join(rules)}" if groups else ""
-        body = self._tabulated(headers, lines, "latex_raw")
-        for rule in (rf"\toprule{spans}", r"\midrule", r"\bottomrule"):
-            body = body.replace(r"\hline", rule, 1)
-        return body
 
 
 @dataclass(frozen=True)
@@ -78,7 +23,7 @@ class Choice:
     over: Cell | None
 
 
-def mirror(layout: TableLayout, cells: Sequence[Cell]) -> Sheet:
+def mirror(layout: TableLayout, cells: Sequence[Cell]) -> Table:
     """Return the mirrored table.
 
     Raises ConfigError where a column selects several cells of one setting.
@@ -100,7 +45,7 @@ def mirror(layout: TableLayout, cells: Sequence[Cell]) -> Sheet:
         columns += [ours, paper] if has_paper else [ours]
         groups.append((column.title, 1 + has_paper))
     lines = list(zip(*columns, strict=True))
-    return Sheet(headers, lines, left=1, groups=groups, group_size=len(shown))
+    return Table(headers, lines, right=range(1, len(headers)), groups=groups, group_size=len(shown))
 
 
 def choose(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, list[Choice]]:

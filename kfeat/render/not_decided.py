@@ -20,8 +20,7 @@ from kfeat.analysis.numbers import TOO_WIDE, WITHIN_ERROR, Reproduction
 from kfeat.analysis.statistics import Summary, welch_half_width
 from kfeat.experiments.estimates import wall_seconds
 from kfeat.experiments.paper import Reported, ReportedNumber
-from kfeat.render.escapes import markdown_table
-from kfeat.render.terminal import LONGEST, paragraph, table
+from kfeat.render.tables import Table, paragraph, readable
 from kfeat.render.text import time
 
 MOST = 256  # times the present runs; beyond it a number of runs is of no use
@@ -106,7 +105,7 @@ def terminal(verdicts: Sequence[Undecided], width: int | None = None) -> str:
     if not verdicts:
         return "nothing is open"
     lines = [_line(item) for item in verdicts]
-    shown = table(HEADERS, lines, min(LONGEST, width or LONGEST), (3, 4), (0, 1, 2))
+    shown = Table(HEADERS, lines, (3, 4), (0, 1, 2)).terminal(readable(width))
     return "\n\n".join([shown, *(paragraph(note, "", width) for note in _notes(verdicts))])
 
 
@@ -114,7 +113,7 @@ def markdown(verdicts: Sequence[Undecided]) -> str:
     """Return the same for a Markdown file, with a count of those that more runs do not decide."""
     without = Counter(item.experiment for item in verdicts if item.needed is None)
     counts = ", ".join(f"{name} {count}" for name, count in sorted(without.items()))
-    shown = markdown_table(HEADERS, [_line(item) for item in verdicts if item.needed is not None], str)
+    shown = Table(HEADERS, [_line(item) for item in verdicts if item.needed is not None]).markdown(str)
     return "\n\n".join([*_notes(verdicts), *([f"Those are: {counts}."] if counts else []), shown])
 
 

@@ -1,7 +1,7 @@
 """Many experiments at once: the scoreboard of `kfeat check --all`, and what the page of a paper says."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from kfeat.analysis.judgement import (
@@ -15,8 +15,7 @@ from kfeat.analysis.judgement import (
     tallies,
 )
 from kfeat.analysis.names import cell_name
-from kfeat.render.escapes import markdown_table, markdown_verdict
-from kfeat.render.terminal import LONGEST, paragraph, table
+from kfeat.render.tables import Table, bullets, paragraph, readable
 from kfeat.render.text import time
 from kfeat.render.verdicts import said_of
 
@@ -41,7 +40,7 @@ def terminal(judgements: Sequence[Judgement], width: int | None = None, details:
     says so of those configs alone that fail.
     """
     lines = [_line(item, item.experiment.name) for item in judgements]
-    board = table(HEADERS, lines, min(LONGEST, width or LONGEST), range(1, 6))
+    board = Table(HEADERS, lines, range(1, 6)).terminal(readable(width))
     legend = "\n".join(paragraph(line, "", width) for line in (*LEGEND, CELLS))
     counted = tally_lines(judgements) if details else in_short(judgements)
     tallied = "\n".join(paragraph(line, "", width) for line in counted)
@@ -57,7 +56,7 @@ def compared_with(folder: Path, judgements: Sequence[Judgement], width: int | No
         with_rows = sum(bool(cell.rows) for cell in item.cells)
         lines.append([item.experiment.name, str(with_rows), _counted(item.counts()["cells"])])
     named = (_details(item, width) for item in judgements if not item.passes)
-    return "\n\n".join([table(headers, lines, width, (0, 2), (1,)), *named]) + "\n"
+    return "\n\n".join([Table(headers, lines, (0, 2), (1,)).terminal(width), *named]) + "\n"
 
 
 def markdown(judgements: Sequence[Judgement], results: Path) -> str:
@@ -80,7 +79,7 @@ def markdown(judgements: Sequence[Judgement], results: Path) -> str:
         if len({line[i] for line in lines} - nothing) > 1 or len({line[i] for line in with_rows}) > 1
     ]
     shown = [[line[i] for i in varying] for line in lines]
-    board = markdown_table([HEADERS[i] for i in varying], shown, str)
+    board = Table([HEADERS[i] for i in varying], shown).markdown(str)
     return "\n\n".join([bullets(in_short(judgements)), board, bullets(LEGEND)]) + "\n"
 
 
@@ -94,7 +93,7 @@ def papers(judgements: Sequence[Judgement], results: Path) -> str:
             title, finding, *_ = opening(page.read_text(encoding="utf-8"))
             shares = [_agreeing(counts.get(kind, {})) for kind in (PRINTED, OF_PAPERS[0])]
             lines.append([f"[{title.partition(':')[0]}]({page.as_posix()})", finding, *shares])
-    return markdown_table(("paper", "finding", "numbers that agree", "claims that agree"), lines, str)
+    return Table(("paper", "finding", "numbers that agree", "claims that agree"), lines).markdown(str)
 
 
 def opening(page: str) -> tuple[str, str, str, str]:
@@ -194,8 +193,3 @@ def largest_differences(judgements: Sequence[Judgement], count: int = 3) -> list
                 text = f"{number.where}, {cell_name(one.cell, judgement.cells)}: {sides}; {item.of(one)}"
                 found[one.cell.trial.cell, number.mean] = (abs(one.difference), text)
     return [text for _, text in sorted(found.values(), reverse=True)[:count]]
-
-
-def bullets(lines: Iterable[str]) -> str:
-    """Return the lines as a list in Markdown."""
-    return "\n".join(f"- {markdown_verdict(line)}" for line in lines)

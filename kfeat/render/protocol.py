@@ -15,7 +15,7 @@ from kfeat.analysis.numbers import Reproduction, reproduction
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import Place, Reported, Switch, Value, choices, general
-from kfeat.render.layout import Sheet
+from kfeat.render.tables import Table
 from kfeat.render.text import MISSING
 from kfeat.text import plain
 
@@ -182,7 +182,7 @@ def _compared(cell: Cell, reported: Reported | None) -> Reproduction | None:
     return reproduction(cell, cell.reported, reported)
 
 
-def ranking(experiment: Experiment, cells: Sequence[Cell]) -> Sheet:
+def ranking(experiment: Experiment, cells: Sequence[Cell]) -> Table:
     """Return a line for each choice with its rank, its distance, and the number that is furthest off."""
     tried, lines = ranked(experiment, cells), []
     for choice in tried:
@@ -195,7 +195,8 @@ def ranking(experiment: Experiment, cells: Sequence[Cell]) -> Sheet:
             place, distance = str(rank), f"{choice.distance:.2f}"
         lines.append([place, *choice.values, furthest, distance])
     headers = ["rank", *experiment.ranking, "furthest off", "distance"]
-    return Sheet(headers, lines, left=len(headers) - 1)
+    left = len(headers) - 1
+    return Table(headers, lines, range(left), [left], left)
 
 
 def ranking_notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:

@@ -14,8 +14,7 @@ from kfeat.experiments.clock import MACHINE
 from kfeat.experiments.quantities import QUANTITIES, SCORE
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.selectors import flat, learnt_values
-from kfeat.render.escapes import csv_text
-from kfeat.render.terminal import paragraph, table
+from kfeat.render.tables import Table, paragraph
 from kfeat.render.text import MISSING, value_text, with_unit
 from kfeat.text import plain
 
@@ -41,10 +40,8 @@ def render_rows(records: Sequence[Record], form: str, width: int | None = None) 
 
 
 def _csv(records: Sequence[Record]) -> str:
-    found = frame(records).rename(columns=csv_text)
-    texts: list[str] = list(found.select_dtypes("string"))
-    found[texts] = found[texts].map(csv_text, na_action="ignore")
-    return found.to_csv(index=False, lineterminator="\n")
+    found = frame(records).astype(object)
+    return Table([*found], found.where(found.notna(), None).to_numpy().tolist()).csv()
 
 
 def _table(records: Sequence[Record], width: int | None) -> str:
@@ -61,7 +58,7 @@ def _table(records: Sequence[Record], width: int | None) -> str:
     numbers = [i for i, key in enumerate(shown) if _is_number(key, records)]
     words = [i for i in range(len(shown)) if i not in numbers]
     said = [f"{key} = {_text(key, records[0])}" for key in shared]
-    parts = [table(shown, lines, width, words, numbers)]
+    parts = [Table(shown, lines, words, numbers).terminal(width)]
     if said and len(records) > 1:
         parts.append(paragraph(f"the same in all {len(records)} rows: {', '.join(said)}", "", width))
     elif said:

@@ -12,11 +12,11 @@ from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
 from kfeat.experiments.selectors import matches
 from kfeat.render import text
-from kfeat.render.escapes import csv_table, latex, markdown
-from kfeat.render.layout import Sheet, mirror, ratio_columns
+from kfeat.render.escapes import latex, markdown
+from kfeat.render.layout import mirror, ratio_columns
 from kfeat.render.notes import cautions, notes, scores
 from kfeat.render.protocol import ranking
-from kfeat.render.terminal import paragraph
+from kfeat.render.tables import Table, bullets, paragraph
 from kfeat.render.text import MISSING, Ratio, ratio
 from kfeat.text import plain
 
@@ -35,23 +35,28 @@ def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int
     table selects several cells.
     """
     kernels = formulas(cells)
+
+    def written(table: Table) -> str:
+        if style == "latex":
+            return table.latex(kernels)
+        return table.markdown() if style == "markdown" else table.terminal(width)
+
     title = experiment.title
     layout = _layout(experiment, cells)
     tables = [mirror(layout, cells)] if layout else []
     tables += [ranking(experiment, cells)] if experiment.ranking else []
-    parts = [table.text(style, kernels, width) for table in tables]
+    parts = [written(table) for table in tables]
     parts += [_heading("All cells", style, 2)] if tables else []
-    for place, sheet in _sheets(experiment, cells, spread=style != "terminal"):
+    for place, table in _tables(experiment, cells, spread=style != "terminal"):
         if place:
             parts.append(_heading(place, style, 3, kernels))
-        parts.append(sheet.text(style, kernels, width))
+        parts.append(written(table))
     body = "\n\n".join(parts)
     if style == "latex":
         head = "".join(f"% {plain(line)}\n" for line in (title, *notes(experiment, cells)))
         return f"{head}{body}\n"
     if style == "markdown":
-        lines = "".join(f"- {markdown(line)}\n" for line in notes(experiment, cells))
-        return f"# {markdown(title)}\n\n{body}\n\n{lines}"
+        return f"# {markdown(title)}\n\n{body}\n\n{bullets(notes(experiment, cells), markdown)}\n"
     said = [paragraph(line, "", width) if width else plain(line) for line in cautions(experiment, cells)]
     return "\n".join([plain(title), "", body, "", *said])
 
@@ -71,23 +76,24 @@ def _heading(title: str, style: str, level: int, kernels: Collection[str] = ()) 
     return f"{'#' * level} {markdown(title)}" if style == "markdown" else plain(title)
 
 
-def _sheets(experiment: Experiment, cells: Sequence[Cell], spread: bool) -> list[tuple[str, Sheet]]:
+def _tables(experiment: Experiment, cells: Sequence[Cell], spread: bool) -> list[tuple[str, Table]]:
     """Return the tables of all cells with their titles: one, or one per setting where it would be long."""
     found = records(experiment, cells, spread)
     if len(found) <= LONG:
-        return [("", _sheet(found))] if found else []
+        return [("", _table(found))] if found else []
     parts: dict[str, list[dict[str, str]]] = {}
     for record in found:
         title = ", ".join(record[key] for key in _PLACE if key in record)
         rest = {key: value for key, value in record.items() if key not in _PLACE}
         parts.setdefault(title, []).append(rest)
-    return [(title, _sheet(lines)) for title, lines in parts.items()]
+    return [(title, _table(lines)) for title, lines in parts.items()]
 
 
-def _sheet(found: Sequence[dict[str, str]]) -> Sheet:
+def _table(found: Sequence[dict[str, str]]) -> Table:
     left = sum(key in (*_PLACE, "method") for key in found[0])
     headers = [f"{key} (s)" if key in PHASES else key for key in found[0]]
-    return Sheet(headers, [list(record.values()) for record in found], left)
+    lines = [list(record.values()) for record in found]
+    return Table(headers, lines, range(left), range(left, len(headers)), left)
 
 
 def records(experiment: Experiment, cells: Sequence[Cell], spread: bool = False) -> list[dict[str, str]]:
@@ -163,7 +169,7 @@ def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
     lines = [_flat(cell, cells, peers, ratios) for peers in by_setting(cells) for cell in peers]
     silent = [key for key in _OCCASIONAL if not any(line[key] for line in lines)]
     lines = [{key: value for key, value in line.items() if key not in silent} for line in lines]
-    return csv_table(lines)
+    return Table.of(lines).csv()
 
 
 def _flat(

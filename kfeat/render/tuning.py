@@ -6,8 +6,7 @@ from kfeat.experiments.component import in_words, read_component
 from kfeat.files import replacing_together
 from kfeat.own.candidates import solver_of
 from kfeat.own.search import Scored, SearchResult
-from kfeat.render.escapes import csv_table, markdown_table
-from kfeat.render.terminal import table
+from kfeat.render.tables import Table, bullets
 
 SHOWN = 12  # lines of the terminal's table
 HEADERS = ("rows", "scale", "kernel", "map", "solver", "score", "spread", "seconds")
@@ -95,7 +94,7 @@ def tests(found: SearchResult, width: int | None) -> str:
     if not lines:
         return ""
     headers = ("trained on all training rows", "method", "test score", "train (s)", "1,000 rows (s)")
-    return table(headers, lines, width, text=(0, 1), right=(2, 3, 4))
+    return Table(headers, lines, (0, 1), (2, 3, 4)).terminal(width)
 
 
 def ended(one: Scored) -> str:
@@ -116,7 +115,7 @@ def candidates(found: SearchResult) -> list[tuple[Scored, list[str]]]:
 def terminal(found: SearchResult, width: int | None) -> str:
     """Return the best candidates as a table that fits a terminal."""
     lines = [line for _, line in candidates(found)[:SHOWN]]
-    return table(HEADERS, lines, width, text=(1, 2, 3, 4), right=(0, 6, 7))
+    return Table(HEADERS, lines, range(1, 5), (0, 6, 7)).terminal(width)
 
 
 def write_report(found: SearchResult, title: str, folder: Path) -> None:
@@ -124,7 +123,7 @@ def write_report(found: SearchResult, title: str, folder: Path) -> None:
     from kfeat.render.figures.tuning import draw_search
 
     lines = candidates(found)
-    of_all = markdown_table([*HEADERS, "why not"], [[*line, one.reason] for one, line in lines])
+    of_all = Table([*HEADERS, "why not"], [[*line, one.reason] for one, line in lines])
     numbers = [
         dict(zip(HEADERS, line, strict=True))
         | {"rows": one.n, "score": one.score, "spread": one.sd, "seconds": round(one.seconds, 3)}
@@ -133,7 +132,7 @@ def write_report(found: SearchResult, title: str, folder: Path) -> None:
     ]
     with replacing_together() as beside:
         new = beside(folder)
-        (new / "table.csv").write_text(csv_table(numbers), encoding="utf-8")
-        said = "".join(f"- {one}\n" for one in sentences(found))
-        (new / "table.md").write_text(f"{said}\n{of_all}\n", encoding="utf-8")
+        (new / "table.csv").write_text(Table.of(numbers).csv(), encoding="utf-8")
+        page = f"{bullets(sentences(found), str)}\n\n{of_all.markdown()}\n"
+        (new / "table.md").write_text(page, encoding="utf-8")
         draw_search(found, title, [new / "figure.svg", new / "figure.png"])

@@ -1,13 +1,14 @@
 """The verdicts on one experiment: on its printed numbers, its claims, and against its published rows."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from math import inf
 from pathlib import Path
 
+from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.claims import MISSING as UNDECIDED
-from kfeat.analysis.claims import REPRODUCED, Cited
+from kfeat.analysis.claims import Cited
 from kfeat.analysis.comparisons import ABSOLUTE_ROUNDING, FALSE_ALARM, FLIP_SHARE, RELATIVE_ROUNDING
 from kfeat.analysis.judgement import UNEXPLAINED, Judgement
 from kfeat.analysis.names import cell_name
@@ -15,8 +16,8 @@ from kfeat.analysis.numbers import AGREE, TIME_FACTOR, NumberVerdict, PrintedRat
 from kfeat.experiments.paper import PRINTED_TIMES, Explained
 from kfeat.experiments.quantities import SCORE
 from kfeat.render import text
-from kfeat.render.escapes import markdown_table, markdown_verdict
-from kfeat.render.terminal import LONGEST, paragraph, table
+from kfeat.render.escapes import markdown_verdict
+from kfeat.render.tables import Table, paragraph, readable
 from kfeat.render.text import MISSING
 from kfeat.text import plain
 
@@ -24,34 +25,34 @@ NUMBER_HEADERS = ("number", "ours", "runs", "paper", "difference", "95 % interva
 CLAIM_HEADERS = ("claim", "where", "ours", "paper", "verdict")
 CLAIM_KINDS = {"paper": "", "stand_in": "on stand-in data", "own": "kfeat's own"}
 _RATIO, _TIME_RATIO = ("ours / paper", "verdict"), ("ours / paper's", "its verdict")
+# What a verdict says in a word, for which pages have a colour and a sign, and terminals a colour.
+TONES = {
+    **dict.fromkeys((numbers.WITHIN_ERROR, numbers.ALIKE, claims.REPRODUCED, "quicker", "same"), "good"),
+    **dict.fromkeys((numbers.WITHIN_SLACK, claims.DIRECTION_ONLY), "half"),
+    **dict.fromkeys((numbers.OPEN, "narrower", "wider", "slower"), "open"),
+    **dict.fromkeys((numbers.EXPLAINED, claims.EXPLAINED, claims.REFUTED), "explained"),
+    **dict.fromkeys((numbers.UNEXPLAINED, claims.UNEXPLAINED, "regressed"), "bad"),
+    numbers.MISSING: "none",
+}
+_table = partial(Table, tones=TONES)
 
 
-@dataclass(frozen=True)
-class Part:
-    """A table of verdicts with the sentences below it; `words` are its columns that hold words."""
-
-    title: str
-    headers: Sequence[str]
-    lines: Sequence[Sequence[str]]
-    notes: Sequence[str]
-    words: Collection[int]
-
-
-def parts(judgement: Judgement) -> list[Part]:
-    """Return the verdicts on the printed numbers, what stands beside these, and the claims, if any."""
-    lines = [line for _, _, line in number_entries(judgement)]
-    numbers = Part("Printed numbers", NUMBER_HEADERS, lines, _number_notes(judgement), (0, 6, 7))
-    claims = Part("Claims", CLAIM_HEADERS, claim_lines(judgement), claim_notes(judgement), range(5))
-    return [part for part in (numbers, beside(judgement), claims) if part.lines or part.notes]
+def tables(judgement: Judgement) -> dict[str, Table]:
+    """Return by title the verdicts on the printed numbers, what stands beside these, and the claims."""
+    entries = [line for _, _, line in number_entries(judgement)]
+    tables = {
+        "Printed numbers": _table(NUMBER_HEADERS, entries, (0, 6, 7), notes=_number_notes(judgement)),
+        "Printed deviations and times": beside(judgement),
+        "Claims": _table(CLAIM_HEADERS, claim_lines(judgement), range(5), notes=claim_notes(judgement)),
+    }
+    return {title: table for title, table in tables.items() if table.lines or table.notes}
 
 
 def verdicts_markdown(judgement: Judgement) -> str:
     """Return the verdicts as sections of a Markdown file; empty if nothing is printed and claimed."""
     sections = ""
-    for part in parts(judgement):
-        board = markdown_table(part.headers, part.lines, markdown_verdict)
-        notes = "".join(f"- {markdown_verdict(note)}\n" for note in part.notes)
-        sections += f"\n## {part.title}\n\n" + f"{board}\n\n" * bool(part.lines) + notes
+    for title, table in tables(judgement).items():
+        sections += f"\n## {title}\n\n{table.markdown(markdown_verdict)}\n" + "\n" * (not table.notes)
     return sections
 
 
@@ -89,12 +90,10 @@ def scoreboard(
 
 def _terminal(judgement: Judgement, width: int | None) -> list[str]:
     lines = []
-    for part in parts(judgement):
-        headers = part.headers
-        if headers is NUMBER_HEADERS:
-            headers = ("against the paper", *headers[1:])
-        lines += ["", table(headers, part.lines, _most(width), part.words)]
-        lines += [paragraph(note, width=width) for note in part.notes]
+    for table in tables(judgement).values():
+        if table.headers is NUMBER_HEADERS:
+            table = replace(table, headers=("against the paper", *table.headers[1:]))
+        lines += ["", table.terminal(readable(width))]
     return lines
 
 
@@ -111,12 +110,7 @@ def _compared_cells(judgement: Judgement, width: int | None, against: Path | Non
         f"and {ABSOLUTE_ROUNDING:g}"
     )
     headers = (f"against {against or 'the published rows'}", "change", "limit", "test", "verdict")
-    return ["", table(headers, lines, _most(width), (0, 3)), paragraph(note, "", width)]
-
-
-def _most(width: int | None) -> int:
-    """Return the width of a table: long sentences are broken also where the lines have no end."""
-    return min(LONGEST, width or LONGEST)
+    return ["", _table(headers, lines, (0, 3)).terminal(readable(width)), paragraph(note, "", width)]
 
 
 def _lacking(judgement: Judgement, width: int | None) -> list[str]:
@@ -191,7 +185,7 @@ def number_rules(judgement: Judgement) -> list[str]:
     ]
 
 
-def beside(judgement: Judgement) -> Part:
+def beside(judgement: Judgement) -> Table:
     """Return a line per printed number with a standard deviation or a time: how ours compare with these.
 
     Of the times `fit` has columns always, another where one is printed.
@@ -216,8 +210,7 @@ def beside(judgement: Judgement) -> Part:
             line += [item.number.times.get(name, MISSING), *_ratio(times.get(name))]
         lines.append(line)
     words = [i for i, header in enumerate(headers) if header in ("number", *_RATIO, *_TIME_RATIO)]
-    notes = _beside_notes(judgement) if lines else []
-    return Part("Printed deviations and times", headers, lines, notes, words)
+    return _table(headers, lines, words, notes=_beside_notes(judgement) if lines else [])
 
 
 def _ratio(found: PrintedRatio | None) -> list[str]:
@@ -245,7 +238,7 @@ def _beside_notes(judgement: Judgement) -> list[str]:
 
 def said_of(said: Explained, cited: Sequence[Cited], verdict: str) -> str:
     """Return what a config says of a difference, with the claims that it rests on; or nothing."""
-    if verdict == UNDECIDED:
+    if verdict == claims.MISSING:
         return ""
     if said.unexplained and verdict in UNEXPLAINED:
         return f"not explained: {said.unexplained}"
@@ -271,6 +264,6 @@ def claim_notes(judgement: Judgement) -> list[str]:
         if before := item.claim.bound_before:
             notes.append(f"{i}. The bound was set after the rows were seen; before: {before}")
         words = said_of(item.claim, item.cited, item.verdict)
-        if words and item.verdict != REPRODUCED:
+        if words and item.verdict != claims.REPRODUCED:
             notes.append(f"{i}. {words}")
     return notes

@@ -12,7 +12,7 @@ from kfeat.analysis.judgement import judge_experiments
 from kfeat.errors import StoreError
 from kfeat.experiments.config import Experiment
 from kfeat.files import replacing_together
-from kfeat.render.terminal import TONES
+from kfeat.render.verdicts import TONES
 from kfeat.site import catalogue, links
 from kfeat.site import papers as front
 from kfeat.site.scripts import explorer_script, index_script, rows_script

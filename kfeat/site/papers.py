@@ -20,8 +20,8 @@ from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import SCORE
 from kfeat.render import text
 from kfeat.render.overview import alike, opening
-from kfeat.render.terminal import TONES
 from kfeat.render.text import ratio
+from kfeat.render.verdicts import TONES
 from kfeat.site import links
 from kfeat.site.tables import Text
 

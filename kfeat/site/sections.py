@@ -12,10 +12,10 @@ from kfeat.render.layout import mirror, mirror_notes
 from kfeat.render.notes import cautions
 from kfeat.render.protocol import SWITCH_HEADERS
 from kfeat.render.protocol import lines as switch_lines
-from kfeat.render.terminal import TONES
 from kfeat.render.verdicts import (
     CLAIM_HEADERS,
     NUMBER_HEADERS,
+    TONES,
     beside,
     claim_lines,
     number_entries,
@@ -60,7 +60,7 @@ def _mirrored(judgement: Judgement) -> dict[str, Any]:
         return _part(None)
     cells = judgement.cells
     sheet = mirror(layout, cells)
-    lines = [[Text(cell) for cell in line] for line in sheet.lines]
+    lines = [[Text(cell) for cell in row] for row in sheet.lines]
     rules = [*mirror_notes(layout, cells), *cautions(judgement.experiment, cells)]
     return _part(Table("As the paper has it", sheet.headers, lines, sheet.groups), rules=rules)
 
@@ -116,7 +116,7 @@ def _numbers(judgement: Judgement, known: Collection[str]) -> dict[str, Any]:
 
 def _beside(judgement: Judgement) -> dict[str, Any]:
     found = beside(judgement)
-    return _part(table(found.title, found.headers, found.lines), rules=found.notes)
+    return _part(table("Printed deviations and times", found.headers, found.lines), rules=found.notes)
 
 
 def _claims(judgement: Judgement, known: Collection[str]) -> dict[str, Any]:

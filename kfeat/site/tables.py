@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kfeat.render.terminal import TONES
+from kfeat.render.verdicts import TONES
 
 _NUMBER = re.compile(r"[~<>+\-−±\[]*\s*\d|–?$|∞")
 

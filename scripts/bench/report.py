@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tabulate import tabulate
 
 from kfeat.experiments.clock import environment
+from kfeat.render.tables import Table
 
 Record = dict[str, Any]
 HEADINGS = {
@@ -55,7 +55,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     known = dict.fromkeys([*HEADINGS, *(key for row in rows for key in row)])
     keys = [key for key in known if any(row.get(key) is not None for row in rows)]
     cells = [[_text(row.get(key)) for key in keys] for row in rows]
-    return tabulate(cells, [HEADINGS.get(key, key) for key in keys], "github", disable_numparse=True)
+    return Table([HEADINGS.get(key, key) for key in keys], cells).markdown()
 
 
 def save_part(part: str, found: Record, folder: Path) -> None:
@@ -82,7 +82,7 @@ def save_summary(folder: Path) -> None:
         "# Benchmarks",
         "kfeat beside what people use now, by `make bench`. *speed-up* is the geometric mean over a "
         "part's rows, also of those in which both names are kfeat's, or neither is.",
-        tabulate(lines, titles, "github", disable_numparse=True),
+        Table(titles, lines).markdown(str),
         "## Missed targets",
         table(missed) if missed else "None.",
         "## How to read a row",

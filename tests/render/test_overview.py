@@ -11,7 +11,7 @@ from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import Claim
 from kfeat.experiments.row import Row
 from kfeat.render.overview import markdown, not_explained, papers, passes, tally_lines, terminal
-from kfeat.render.terminal import LONGEST
+from kfeat.render.tables import LONGEST
 
 Make = Callable[..., list[Cell]]
 MakeRows = Callable[..., dict[str, Row]]

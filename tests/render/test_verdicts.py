@@ -18,7 +18,7 @@ from kfeat.experiments.row import Row
 from kfeat.render.files import write_report
 from kfeat.render.overview import terminal
 from kfeat.render.table import render
-from kfeat.render.terminal import LONGEST
+from kfeat.render.tables import LONGEST
 from kfeat.render.verdicts import beside, scoreboard, verdicts_markdown
 from tests.cells import fake_row
 

@@ -9,8 +9,8 @@ from kfeat.analysis.judgement import judge_experiment
 from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.render.overview import terminal
 from kfeat.render.table import render
-from kfeat.render.terminal import table
-from kfeat.render.verdicts import scoreboard
+from kfeat.render.tables import Table
+from kfeat.render.verdicts import TONES, scoreboard
 from tests.cells import cells_with, fake_row
 
 WIDTHS = (60, 80, 120)
@@ -27,7 +27,7 @@ def test_text_breaks_and_columns_stack_but_no_number_breaks(width: int) -> None:
     headers = ["data", "method with a long name", *(f"number {i}" for i in range(9))]
     lines = [["digits and letters"[: 6 * i], "Tensor Sketch, D = 500, " * i] for i in (1, 2, 3)]
     lines = [[*line, *(f"{1000 * i}.25 ± 0.125" for i in range(9))] for line in lines]
-    text = table(headers, lines, width, (0, 1), range(2, 11), keys=2)
+    text = Table(headers, lines, (0, 1), range(2, 11), keys=2).terminal(width)
     assert width_of(text) <= width
     for i in range(9):
         assert len(re.findall(rf"\b{1000 * i}\.25 ± 0\.125", text)) == 3
@@ -63,13 +63,14 @@ def test_the_reports_of_the_papers_fit_80_columns(name: str) -> None:
 
 def test_verdicts_have_colours_on_a_terminal_that_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [["open questions", "open"], ["a", "differs, not explained"], ["b", "72.1"]]
-    plain = table(["what", "verdict"], lines, 30, (0, 1))
+    table = Table(["what", "verdict"], lines, (0, 1), tones=TONES)
+    plain = table.terminal(30)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    shown = table(["what", "verdict"], lines, 30, (0, 1))
+    shown = table.terminal(30)
     assert shown.splitlines()[2] == "open questions  \x1b[33mopen\x1b[0m"
     assert "\x1b[31mdiffers, not\x1b[0m" in shown  # on each line of the cell
     assert re.sub("\x1b\\[[0-9]+m", "", shown) == plain
     monkeypatch.setenv("NO_COLOR", "1")
-    assert table(["what", "verdict"], lines, 30, (0, 1)) == plain
+    assert table.terminal(30) == plain
