@@ -82,6 +82,11 @@ class Cell:
         return (trial.data_key, trial.protocol.model_dump_json(), str(trial.kernel.identity()))
 
     @property
+    def size(self) -> int | None:
+        """Return the number of components of its map; None for an exact kernel SVM."""
+        return self.trial.map.parameters.get("n_components") if self.trial.map else None
+
+    @property
     def drawn(self) -> bool:
         """Return whether its repeats are random: by a map or by a random split."""
         return self.trial.map is not None or self.trial.protocol.random

@@ -15,7 +15,7 @@ from typing import Any
 
 from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.certainty import error_of, paired, resolution
-from kfeat.analysis.names import SIZE, cell_name, place, place_and_size
+from kfeat.analysis.names import SIZE, Names
 from kfeat.analysis.statistics import (
     KNOWN,
     LEVEL,
@@ -40,26 +40,26 @@ _SETTING = ("dataset", "protocol", "kernel")
 class Case:
     """One number of a claim: of one cell, of two that are compared, or of those along which it grows.
 
-    `planned` are all cells of the experiment, among which its name is unambiguous. `one_of_several` says that
-    the claim lists methods, which the name then has.
+    `names` are those of all cells of the experiment. `one_of_several` says that the claim lists methods,
+    which its name then has.
     """
 
     claim: Claim
     cells: Sequence[Cell]
-    planned: Sequence[Cell]
+    names: Names
     one_of_several: bool = False
 
     @cached_property
     def name(self) -> str:
         """Return the place and the size of its cells; few cases are named, and names take time."""
         if self.one_of_several:
-            return " against ".join(cell_name(cell, self.planned) for cell in self.cells)
+            return " against ".join(map(self.names.of, self.cells))
         if self.claim.growth is not None:
-            return "" if self.claim.across else place(self.cells[0], self.planned)
+            return "" if self.claim.across else self.names.place(self.cells[0])
         # The name of a comparison with the exact kernel SVM of the same setting has only the map's part.
         alone = len({cell.setting for cell in self.cells}) == 1
         named = [cell for cell in self.cells if cell.trial.map or not alone] or self.cells[:1]
-        return " against ".join(dict.fromkeys(place_and_size(cell, self.planned) for cell in named))
+        return " against ".join(dict.fromkeys(map(self.names.place_and_size, named)))
 
     @cached_property
     def number(self) -> float | None:
@@ -151,10 +151,10 @@ def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:
         _check_values(claim, selector, cells)
     concerned = [cell for cell in cells if _concerns(claim.cell, cell)]
     groups = [concerned] if claim.across and concerned else by_setting(concerned)
-    form: Callable[[Claim, Sequence[Cell], Sequence[Cell]], list[Case]]
+    form: Callable[[Claim, Sequence[Cell], Names], list[Case]]
     form = _growths if claim.growth is not None else _values if claim.value is not None else _pairs
-    each = _each(claim)
-    found = [case for group in groups for one in each for case in form(one, group, cells)]
+    each, names = _each(claim), Names(cells)
+    found = [case for group in groups for one in each for case in form(one, group, names)]
     if claim.minus and len({id(case.claim) for case in found}) < len(each):
         raise _wrong(claim, "no planned cell for one of the numbers of minus")
     if len(each) > 1:
@@ -214,18 +214,16 @@ def _concerns(selector: Mapping[str, Any], cell: Cell) -> bool:
     return matches(binding, cell.trial)
 
 
-def _select(
-    selector: Mapping[str, Any], claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]
-) -> list[Cell]:
+def _select(selector: Mapping[str, Any], claim: Claim, group: Sequence[Cell], names: Names) -> list[Cell]:
     """Return the cells of a group that a selector matches; raises ConfigError for several with `across`."""
     found = [cell for cell in group if matches(selector, cell.trial)]
     if claim.across and len(found) > 1:
-        names = "', '".join(cell_name(cell, cells) for cell in found)
-        raise _wrong(claim, f"ambiguous: with `across` a selector matches one cell, this one '{names}'")
+        matched = "', '".join(map(names.of, found))
+        raise _wrong(claim, f"ambiguous: with `across` a selector matches one cell, this one '{matched}'")
     return found
 
 
-def _by(key: str, claim: Claim, found: Sequence[Cell], cells: Sequence[Cell]) -> dict[Any, Cell]:
+def _by(key: str, claim: Claim, found: Sequence[Cell], names: Names) -> dict[Any, Cell]:
     """Return the cells by their value of `key`; raises ConfigError if two have the same."""
     by_value: dict[Any, Cell] = {}
     for cell in found:
@@ -233,8 +231,8 @@ def _by(key: str, claim: Claim, found: Sequence[Cell], cells: Sequence[Cell]) ->
         if value is not None or key == SIZE:
             other = by_value.setdefault(value, cell)
             if other is not cell:
-                names = f"{cell_name(other, cells)}' and '{cell_name(cell, cells)}"
-                raise _wrong(claim, f"ambiguous: '{names}' match the same selector; name what differs")
+                both = f"'{names.of(other)}' and '{names.of(cell)}'"
+                raise _wrong(claim, f"ambiguous: {both} match the same selector; name what differs")
     return by_value
 
 
@@ -244,17 +242,17 @@ def _coordinate(key: str, cell: Cell) -> Any:
     return cell.trial.describe().get(key)
 
 
-def _values(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[Case]:
+def _values(claim: Claim, group: Sequence[Cell], names: Names) -> list[Case]:
     assert claim.value is not None
-    found = _select(claim.value, claim, group, cells)
-    return [Case(claim, [cell], cells) for cell in _by(SIZE, claim, found, cells).values()]
+    found = _select(claim.value, claim, group, names)
+    return [Case(claim, [cell], names) for cell in _by(SIZE, claim, found, names).values()]
 
 
-def _pairs(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[Case]:
+def _pairs(claim: Claim, group: Sequence[Cell], names: Names) -> list[Case]:
     """Pair both sides by size; an exact kernel SVM, or a single given size, is paired with every size."""
     selectors = claim.difference or claim.ratio or []
-    sides = [_select(selector, claim, group, cells) for selector in selectors]
-    a, b = (_by(SIZE, claim, side, cells) for side in sides)
+    sides = [_select(selector, claim, group, names) for selector in selectors]
+    a, b = (_by(SIZE, claim, side, names) for side in sides)
     single = [
         len(side) == 1 and (None in side or SIZE in selector)
         for side, selector in zip((a, b), selectors, strict=True)
@@ -265,21 +263,21 @@ def _pairs(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[C
         pairs = [(a[size], b[size]) for size in a if size in b]
     for one, other in pairs:
         if one is other:
-            raise _wrong(claim, f"compares '{cell_name(one, cells)}' with itself; name what differs")
-    return [Case(claim, pair, cells) for pair in pairs]
+            raise _wrong(claim, f"compares '{names.of(one)}' with itself; name what differs")
+    return [Case(claim, pair, names) for pair in pairs]
 
 
-def _growths(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[Case]:
+def _growths(claim: Claim, group: Sequence[Cell], names: Names) -> list[Case]:
     """Return the exponent over the group's cells, if at least two are planned."""
     found = [cell for cell in group if matches(claim.growth or {}, cell.trial)]
     if claim.against != "n_features":
         found = [cell for cell in found if _coordinate(claim.against, cell) is not None]
     if len(found) < 2:
         return []
-    by_value = _by(claim.against, claim, found, cells)
+    by_value = _by(claim.against, claim, found, names)
     if wrong := [x for x in by_value if isinstance(x, bool) or not isinstance(x, int | float) or x <= 0]:
         raise _wrong(claim, f"against {claim.against}: expected positive numbers, got {wrong[0]!r}")
-    return [Case(claim, found, cells)]
+    return [Case(claim, found, names)]
 
 
 def _of_share(share: Quantity, rows: Sequence[Row], level: float) -> Interval | None:

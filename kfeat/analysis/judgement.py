@@ -6,14 +6,14 @@ A claim that an explanation cites is judged on the rows of its own experiment.
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.claims import Cited, ClaimVerdict, LookUp, claim_verdicts
 from kfeat.analysis.comparisons import Comparison, comparisons, number_compared
-from kfeat.analysis.names import cell_name
+from kfeat.analysis.names import Names
 from kfeat.analysis.numbers import (
     CERTAINTY,
     DEVIATIONS,
@@ -74,6 +74,11 @@ class Judgement:
     place: str = ""
     has_published: bool = False
 
+    @cached_property
+    def names(self) -> Names:
+        """Return the names of the cells."""
+        return Names(self.cells)
+
     @property
     def has_rows(self) -> bool:
         """Return whether there are any rows."""
@@ -126,7 +131,7 @@ class Judgement:
 
     def _number(self, item: NumberVerdict) -> Difference:
         found = next(one for one in item.reproductions if item.of(one) == item.verdict)
-        what = f"{item.number.where}: {cell_name(found.cell, self.cells)}"
+        what = f"{item.number.where}: {self.names.of(found.cell)}"
         quantity, ours, number = found.quantity, found.ours, item.number
         theirs = quantity.text(number.mean, number.sd)
         shown = quantity.text(ours.mean, ours.sd)
@@ -135,7 +140,7 @@ class Judgement:
     def missing(self) -> list[str]:
         """Return the printed numbers and the claims without the rows that they need."""
         printed = [
-            f"{item.number.where}: {cell_name(item.cells[0], self.cells) if item.cells else item.number.cell}"
+            f"{item.number.where}: {self.names.of(item.cells[0]) if item.cells else item.number.cell}"
             for item in self.numbers
             if item.verdict == numbers.MISSING
         ]

@@ -1,6 +1,7 @@
 """The names of cells in tables, figures and verdicts: as short as possible without being ambiguous."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -10,8 +11,8 @@ from kfeat.experiments.component import Component
 from kfeat.experiments.plan import Trial
 from kfeat.text import plain
 
+Flat = dict[str, Any]
 SIZE = "map.n_components"
-NOBODY: Mapping[str, str] = MappingProxyType({})  # no dataset is a stand-in for another
 # Switches that change a map's algorithm: a name mentions them if they are on, even if they are on everywhere.
 _ALWAYS_NAMED = {"h01"}
 _SYMBOLS = {
@@ -28,48 +29,108 @@ _NAMES = {
 }  # fmt: skip
 
 
-def dataset(
-    cell: Cell, cells: Sequence[Cell], hidden: str | None = None, stand_ins: Mapping[str, str] = NOBODY
-) -> str:
-    """Return the dataset's name, with the parameters of data and protocol that differ among these cells.
+class Names:
+    """The names by which these cells are told apart.
 
-    The parameter `hidden` is left out: it is the axis of a figure. `stand_ins` maps a stand-in to the dataset
-    that it replaces; the name says so.
+    The parameters in `hidden` are left out: they are the axis of a figure. `stand_ins` maps a stand-in to the
+    dataset that it replaces; the name of the dataset says so.
     """
-    trial = cell.trial
-    trials = {other.setting[:2]: other.trial for other in cells}.values()
-    namesakes = [other for other in trials if dataset_name(other.source) == dataset_name(trial.source)]
-    sources = [_source(other) for other in namesakes]
-    protocols = [_protocol(other) for other in namesakes if other.source == trial.source]
-    name = dataset_name(trial.source)
-    parts = [f"{name} (stand-in for {stand_ins[name]})" if name in stand_ins else name]
-    left_out = {hidden, "split.max_train", "split.n_train"} if hidden == "n_train" else {hidden}
-    for own, others in ((_source(trial), sources), (_protocol(trial), protocols)):
-        for key, value in own.items():
-            if key not in left_out and any(other.get(key) != value for other in others):
-                parts.append(f"{key} = {'none' if value in (None, []) else value}")
-    return plain(", ".join(parts))
+
+    def __init__(
+        self, cells: Sequence[Cell], hidden: Collection[str] = (),
+        stand_ins: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:  # fmt: skip
+        self.cells, self._hidden, self._stand_ins = cells, hidden, stand_ins
+        self._peers = {peers[0].setting: peers for peers in by_setting(cells)}
+
+    def of(self, cell: Cell) -> str:
+        """Return the cell's place, and its method among those of its setting."""
+        return _joined(self.place(cell), _method(cell, self._peers[cell.setting]))
+
+    def place(self, cell: Cell, parts: Sequence[str] = ("dataset", "kernel")) -> str:
+        """Return those of `parts` (dataset, kernel) that differ among the cells."""
+        columns = [self._places[part] for part in parts]
+        return ", ".join(names[cell.setting] for names in columns if len({*names.values()}) > 1)
+
+    def place_and_size(self, cell: Cell) -> str:
+        """Return the cell's place and its map's number of components, if these differ among the cells."""
+        differ = len({other.size for other in self.cells} - {None}) > 1
+        return _joined(self.place(cell), f"D = {cell.size}" if differ and cell.size is not None else "")
+
+    def dataset(self, cell: Cell) -> str:
+        """Return the dataset's name, with the parameters of data and protocol that differ."""
+        return self._places["dataset"][cell.setting]
+
+    def kernel(self, cell: Cell) -> str:
+        """Return the kernel's label or formula, with the parameters that differ."""
+        return self._places["kernel"][cell.setting]
+
+    def method(self, cell: Cell) -> str:
+        """Return the method's name, with the parameters in which methods of that name differ."""
+        return _method(cell, self.cells, self._hidden)
+
+    def in_setting(self, cell: Cell) -> str:
+        """Return the method's name among those of its setting, for a table of all cells.
+
+        It has the solver where features of the same data have another one in another setting.
+        """
+        return _method(cell, self._peers[cell.setting], elsewhere=self._solvers.get(cell.trial.source, ()))
+
+    @cached_property
+    def _places(self) -> dict[str, dict[Any, str]]:
+        """Return the names of the datasets and the kernels by their settings."""
+        cells = [peers[0] for peers in self._peers.values()]
+        data = {cell.setting[:2]: cell.trial for cell in cells}.values()
+        known = [(trial, _source(trial), _protocol(trial)) for trial in data]
+        kernels = {cell.setting[2]: cell.trial.kernel for cell in cells}.values()
+        return {
+            "dataset": {cell.setting: self._dataset(cell, known) for cell in cells},
+            "kernel": {cell.setting: _kernel(cell.trial.kernel, kernels) for cell in cells},
+        }
+
+    @cached_property
+    def _solvers(self) -> dict[Any, set[str]]:
+        """Return the solvers of features on each dataset."""
+        solvers: dict[Any, set[str]] = {}
+        for trial in (cell.trial for cell in self.cells):
+            if trial.map is not None and trial.solver is not None:
+                solvers.setdefault(trial.source, set()).add(trial.solver.name)
+        return solvers
+
+    def _dataset(self, cell: Cell, known: Sequence[tuple[Trial, Flat, Flat]]) -> str:
+        trial, name = cell.trial, dataset_name(cell.trial.source)
+        sources = [source for other, source, _ in known if dataset_name(other.source) == name]
+        protocols = [protocol for other, _, protocol in known if other.source == trial.source]
+        parts = [f"{name} (stand-in for {self._stand_ins[name]})" if name in self._stand_ins else name]
+        left_out = {*self._hidden}
+        left_out |= {"split.max_train", "split.n_train"} if "n_train" in self._hidden else set()
+        for own, others in ((_source(trial), sources), (_protocol(trial), protocols)):
+            for key, value in own.items():
+                if key not in left_out and any(other.get(key) != value for other in others):
+                    parts.append(f"{key} = {'none' if value in (None, []) else value}")
+        return plain(", ".join(parts))
 
 
-def _source(trial: Trial) -> dict[str, Any]:
+def _joined(*parts: str) -> str:
+    return ", ".join(filter(None, parts))
+
+
+def _source(trial: Trial) -> Flat:
     return {} if isinstance(trial.source, str) else trial.source.model_dump(mode="json")
 
 
-def _protocol(trial: Trial) -> dict[str, Any]:
+def _protocol(trial: Trial) -> Flat:
     """Return the switches by name; each option of a split that is set has its own key, `split.max_train`."""
-    flat: dict[str, Any] = {}
+    flat: Flat = {}
     for key, value in trial.protocol.model_dump(mode="json").items():
         within = value.items() if isinstance(value, dict) else ()
         flat |= {f"{key}.{name}": each for name, each in within if each is not None} or {key: value}
     return flat
 
 
-def kernel(cell: Cell, cells: Sequence[Cell] = ()) -> str:
-    """Return the kernel's label or formula, with the parameters in which it differs from those of `cells`."""
-    own = cell.trial.kernel
-    kernels = {other.setting[2]: other.trial.kernel for other in cells}.values()
-    namesakes = [other for other in kernels if _kernel(other) == _kernel(own)]
-    return _with_differences(own, namesakes, [_kernel(own)])
+def _kernel(own: Component, kernels: Collection[Component]) -> str:
+    name = own.label or own.formula
+    return _with_differences(own, [item for item in kernels if name == (item.label or item.formula)], [name])
 
 
 def formulas(cells: Sequence[Cell]) -> set[str]:
@@ -78,32 +139,13 @@ def formulas(cells: Sequence[Cell]) -> set[str]:
     return {formula for formula in found if "<x, y>" in formula or "||" in formula}
 
 
-def _kernel(item: Component) -> str:
-    return item.label or item.formula
-
-
-def places(
-    cells: Sequence[Cell],
-    names: Sequence[str],
-    hidden: str | None = None,
-    stand_ins: Mapping[str, str] = NOBODY,
-) -> list[str]:
-    """Return for each cell those of `names` (dataset, kernel) that differ among the cells."""
-    columns = {
-        "dataset": [dataset(cell, cells, hidden, stand_ins) for cell in cells],
-        "kernel": [kernel(cell, cells) for cell in cells],
-    }
-    differing = [columns[name] for name in names if len(set(columns[name])) > 1]
-    return [", ".join(parts) for parts in zip(*differing, strict=True)] or [""] * len(cells)
-
-
-def method(
-    cell: Cell, cells: Sequence[Cell], hidden: str | None = None, elsewhere: Collection[str] = ()
+def _method(
+    cell: Cell, cells: Sequence[Cell], hidden: Collection[str] = (), elsewhere: Collection[str] = ()
 ) -> str:
-    """Return the method's name, with the parameters in which methods of that name differ here.
+    """Return the method's name, with the parameters in which methods of that name differ among `cells`.
 
-    The parameter `hidden` is left out: it is the axis of a figure. `elsewhere` has the solvers of features on
-    the same data in other parts of a table or figure: if one is different, the name includes the solver.
+    `elsewhere` has the solvers of features on the same data in other parts of a table: if one is different,
+    the name includes the solver.
     """
     trial = cell.trial
     alike = [other.trial for other in cells if (other.trial.map is None) == (trial.map is None)]
@@ -119,20 +161,7 @@ def method(
     return f"{text}, {solver}" if several or set(elsewhere) - {own.name} else text
 
 
-def method_names(cells: Sequence[Cell]) -> dict[Cell, str]:
-    """Return the `method` of each cell in its setting, for a table of all cells."""
-    solvers: dict[Any, set[str]] = {}  # of each dataset
-    for cell in cells:
-        if cell.trial.map is not None and cell.trial.solver is not None:
-            solvers.setdefault(cell.trial.source, set()).add(cell.trial.solver.name)
-    return {
-        cell: method(cell, peers, elsewhere=solvers.get(cell.trial.source, ()))
-        for peers in by_setting(cells)
-        for cell in peers
-    }
-
-
-def component(item: Component, others: Sequence[Component], hidden: str | None = None) -> str:
+def component(item: Component, others: Sequence[Component], hidden: Collection[str] = ()) -> str:
     """Return a component's label, or its name, and the parameters in which its namesakes here differ."""
     kind = "label" if item.label else "name"
     namesakes = [other for other in others if getattr(other, kind) == getattr(item, kind)]
@@ -144,14 +173,14 @@ def _name(item: Component) -> str:
 
 
 def _with_differences(
-    item: Component, namesakes: Sequence[Component], parts: list[str], hidden: str | None = None
+    item: Component, namesakes: Sequence[Component], parts: list[str], hidden: Collection[str] = ()
 ) -> str:
     if any(other.name != item.name for other in namesakes):
         parts.append(_name(item))
     for key, value in item.parameters.items():
         others = [other.parameters[key] for other in namesakes if other.name == item.name]
         named = key in _ALWAYS_NAMED and not item.label
-        if key != hidden and (named or any(other != value for other in others)):
+        if key not in hidden and (named or any(other != value for other in others)):
             parts += _part(key, value, others)
     return plain(", ".join(parts))
 
@@ -177,43 +206,11 @@ def _whole(item: Component) -> str:
     return item.label or _name(item) + (f" ({', '.join(given)})" if given else "")
 
 
-def place(cell: Cell, cells: Sequence[Cell]) -> str:
-    """Return the cell's dataset and kernel, without what all cells share; empty if they share both."""
-    parts = []
-    if len({other.setting[:2] for other in cells}) > 1:
-        parts.append(dataset(cell, cells))
-    kernels = {other.setting[2]: other for other in cells}.values()
-    if len({kernel(other, cells) for other in kernels}) > 1:
-        parts.append(kernel(cell, cells))
-    return ", ".join(parts)
-
-
-def place_and_size(cell: Cell, cells: Sequence[Cell]) -> str:
-    """Return the cell's place and its map's number of components, if these differ among `cells`."""
-    sizes = {size(other) for other in cells} - {None}
-    parts = [place(cell, cells)]
-    if size(cell) is not None and len(sizes) > 1:
-        parts.append(f"D = {size(cell)}")
-    return ", ".join(part for part in parts if part)
-
-
-def cell_name(cell: Cell, cells: Sequence[Cell]) -> str:
-    """Return the cell's place and method, as short as possible without being ambiguous."""
-    peers = [other for other in cells if other.setting == cell.setting]
-    return ", ".join(part for part in (place(cell, cells), method(cell, peers)) if part)
-
-
-def cell_names(cells: Sequence[Cell]) -> dict[Cell, str]:
-    """Return the `cell_name` of each cell among all of them."""
-    found = {}
-    for peers in by_setting(cells):
-        where = place(peers[0], cells)  # the same for all cells of a setting
-        for cell in peers:
-            found[cell] = ", ".join(part for part in (where, method(cell, peers)) if part)
-    return found
-
-
-def size(cell: Cell) -> int | None:
-    """Return the number of components of the cell's map; None for an exact kernel SVM."""
-    found = cell.trial.map.parameters.get("n_components") if cell.trial.map else None
-    return None if found is None else int(found)
+def in_words(value: Any) -> str:
+    """Return a parameter's value as text; a component by its label, or its name and given parameters."""
+    if isinstance(value, list):
+        return " + ".join(in_words(item) for item in value)
+    if not isinstance(value, Component):
+        return str(value)
+    given = (f"{key}={in_words(each)}" for key, each in value.given.items())
+    return value.label or " ".join([value.name, *given])

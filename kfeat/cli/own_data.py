@@ -179,8 +179,7 @@ def _say(one: "Scored", best: "Scored") -> None:
     from kfeat.render.tuning import ended
 
     score = ended(one) if one.reason else f"{one.score:.4f}"
-    feature_map = "exact" if one.candidate.map is None else one.candidate.map["name"]
-    name = f"{one.candidate.scale}, {one.candidate.kernel['name']}, {feature_map}"
+    name = f"{one.candidate.scale}, {one.candidate.name}"
     click.echo(
         f"{one.n:>8,} rows  {score:>8}  {name:<40}  {one.seconds:>6.2f} s  best so far {best.score:.4f}",
         err=True,

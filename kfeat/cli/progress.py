@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 import click
 
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.names import cell_names
+from kfeat.analysis.names import Names
 from kfeat.experiments.estimates import wall_seconds
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
@@ -152,8 +152,8 @@ class Lines(Quiet):
 def names(trials: Sequence[Trial]) -> dict[str, str]:
     """Return a short name for each trial by id: the name of its cell, as in tables, and its repeat."""
     cells = {trial.cell: Cell.of_trials([trial], {}) for trial in trials}
-    named = cell_names(list(cells.values()))
-    return {trial.id: f"{named[cells[trial.cell]]}, repeat {trial.repeat}" for trial in trials}
+    of = Names(list(cells.values())).of
+    return {trial.id: f"{of(cells[trial.cell])}, repeat {trial.repeat}" for trial in trials}
 
 
 def outcome(row: Row) -> str:

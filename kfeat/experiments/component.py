@@ -121,16 +121,6 @@ def flat_entry(part: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def in_words(value: Any) -> str:
-    """Return a parameter's value as text; a component by its label, or its name and given parameters."""
-    if isinstance(value, list):
-        return " + ".join(in_words(item) for item in value)
-    if not isinstance(value, Component):
-        return str(value)
-    given = (f"{key}={in_words(each)}" for key, each in value.given.items())
-    return value.label or " ".join([value.name, *given])
-
-
 @cache
 def entry_model(cls: Any) -> type[BaseModel]:
     """Return the strict model of a config's entry for this class: constructor parameters, name and label.

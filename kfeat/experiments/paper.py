@@ -262,18 +262,15 @@ def choices(settings: Sequence[Setting]) -> dict[str, list[Value]]:
     found: dict[str, list[Value]] = {}
     for setting in settings:
         for source, kernel in product(setting.datasets, setting.kernels):
+            formula = kernel.label or kernel.formula
             for key, name, value, default in _values(setting, kernel):
-                place = (name, dataset_name(source), "" if name in ("", kernel.name) else _formula(kernel))
+                place = (name, dataset_name(source), "" if name in ("", kernel.name) else formula)
                 found.setdefault(key, []).append(Value(place, value, default))
             found.setdefault("dataset", []).append(Value(("", "", ""), dataset_name(source), False))
     return dict(sorted(found.items(), key=lambda item: _ORDER.index(item[0].partition(".")[0])))
 
 
 _ORDER = ("dataset", "protocol", "kernel", "map", "solver", "measure", "repeats")
-
-
-def _formula(kernel: Component) -> str:
-    return kernel.label or kernel.formula
 
 
 def _values(setting: Setting, kernel: Component) -> Iterator[tuple[str, str, Any, bool]]:

@@ -57,6 +57,11 @@ class Candidate:
         return self.map is None
 
     @property
+    def name(self) -> str:
+        """The names of its kernel and its map, or `exact`."""
+        return f"{self.kernel['name']}, {'exact' if self.map is None else self.map['name']}"
+
+    @property
     def size(self) -> int:
         """D, or 0 for the exact method."""
         return 0 if self.map is None else int(self.map.get("n_components", 0))

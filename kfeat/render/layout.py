@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kfeat.analysis.cells import Cell, by_setting
-from kfeat.analysis.names import SIZE, dataset, kernel, method
+from kfeat.analysis.names import SIZE, Names
 from kfeat.errors import ConfigError
 from kfeat.experiments.layout import Column, TableLayout
 from kfeat.experiments.quantities import SCORE
@@ -53,11 +53,12 @@ def choose(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, list[Choice]
     found: dict[str, list[Choice]] = {}
     settings = [(peers, [_choice(column, peers) for column in layout.columns]) for peers in by_setting(cells)]
     settings = [(peers, chosen) for peers, chosen in settings if any(choice.cell for choice in chosen)]
-    names = [{"dataset": dataset(p[0], cells), "kernel": kernel(p[0], cells)} for p, _ in settings]
-    short = [name[layout.lines] for name in names]
-    for (_, chosen), name in zip(settings, names, strict=True):
-        alone = short.count(name[layout.lines]) == 1
-        found[name[layout.lines] if alone else ", ".join(name.values())] = chosen
+    names = Names(cells)
+    titles = [{"dataset": names.dataset(p[0]), "kernel": names.kernel(p[0])} for p, _ in settings]
+    short = [title[layout.lines] for title in titles]
+    for (_, chosen), title in zip(settings, titles, strict=True):
+        alone = short.count(title[layout.lines]) == 1
+        found[title[layout.lines] if alone else ", ".join(title.values())] = chosen
     return found
 
 
@@ -81,10 +82,11 @@ def _selected(column: Column, key: str, selector: Mapping[str, Any], peers: Sequ
     if len(found) > 1:
         flat = [cell.trial.describe() for cell in found]
         differing = [name for name in flat[0] if any(other.get(name) != flat[0][name] for other in flat)]
-        names = " and ".join(f"'{method(cell, peers)}'" for cell in found)
+        names, differ = Names(peers), ", ".join(differing)
+        methods = " and ".join(f"'{names.method(cell)}'" for cell in found)
         raise ConfigError(
             f"table: `{key}` of the column '{column.title}' should select one cell of {flat[0]['dataset']}, "
-            f"{kernel(found[0])}, and selects {len(found)}: {names}; they differ in {', '.join(differing)}"
+            f"{names.kernel(found[0])}, and selects {len(found)}: {methods}; they differ in {differ}"
         )
     return found[0] if found else None
 

@@ -15,7 +15,6 @@ from kfeat.analysis.cells import Cell
 from kfeat.analysis.certainty import error_of
 from kfeat.analysis.claims import OPEN
 from kfeat.analysis.judgement import Judgement
-from kfeat.analysis.names import cell_name
 from kfeat.analysis.numbers import TOO_WIDE, WITHIN_ERROR, Reproduction
 from kfeat.analysis.statistics import Summary, welch_half_width
 from kfeat.experiments.estimates import wall_seconds
@@ -60,7 +59,7 @@ def _numbers(judgement: Judgement) -> Iterator[Undecided]:
         wide = item.verdict == WITHIN_ERROR and item.certainty == TOO_WIDE
         if reported is not None and (wide or item.verdict == OPEN):
             factor = max(_factor(reproduction, item.number, reported) for reproduction in item.reproductions)
-            what = f"{item.number.where}: {cell_name(item.cells[0], judgement.cells)}"
+            what = f"{item.number.where}: {judgement.names.of(item.cells[0])}"
             timed = item.cells[0].named(item.number.of).timed
             yield _undecided(judgement, what, TOO_WIDE if wide else OPEN, item.cells, timed, factor)
 

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from kfeat.analysis.cells import PHASES, Cell, best_of, by_setting, exact_of
-from kfeat.analysis.names import cell_name, method
+from kfeat.analysis.names import Names
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import SCORE, Quantity
@@ -45,12 +45,12 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
 
 def unreported(cells: Sequence[Cell], reported: Collection[str]) -> list[str]:
     """Return why trials failed or were stopped, but for those in `reported`, and how many did."""
-    lines = []
+    lines, names = [], Names(cells)
     for cell in cells:
         for status, rows in (("failed", cell.failed), ("stopped", cell.stopped)):
             reasons = Counter(row["reason"] for row in rows if row["id"] not in reported)
             lines += [
-                f"{status}: {cell_name(cell, cells)}: {reason}" + (f" ({n} trials)" if n > 1 else "")
+                f"{status}: {names.of(cell)}: {reason}" + (f" ({n} trials)" if n > 1 else "")
                 for reason, n in reasons.items()
             ]
     failed, stopped = sum(len(cell.failed) for cell in cells), sum(len(cell.stopped) for cell in cells)
@@ -137,10 +137,11 @@ def cautions(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
 def _of_machines(cells: Sequence[Cell]) -> list[str]:
     """Return which methods' seconds come from which machines, where a ratio of two could mix machines."""
     groups: dict[tuple[str, ...], list[str]] = {}
+    names = Names(cells)
     for cell in cells:
         rows = [row for row in (*cell.rows, *cell.stopped) if counts_as_timed(row)] or cell.rows
         if machines := tuple(sorted({_machine(row["environment"]) for row in rows})):
-            groups.setdefault(machines, []).append(f"'{cell_name(cell, cells)}'")
+            groups.setdefault(machines, []).append(f"'{names.of(cell)}'")
     if len({machine for machines in groups for machine in machines}) < 2:
         return []
     *few, most = sorted(groups, key=lambda machines: len(groups[machines]))
@@ -158,24 +159,24 @@ def _machine(environment: Mapping[str, Any]) -> str:
 
 def _unconverged(cells: Sequence[Cell]) -> list[str]:
     """Return in one sentence which methods' solvers did not converge, in how many runs, and why."""
-    said = []
+    said, names = [], Names(cells)
     for cell in cells:
         if cell.unconverged:
             why = {row["solve"].get("stop_reason", "no reason given"): None for row in cell.unconverged}
             counted = f"{len(cell.unconverged)} of {len(cell.rows)} runs"
-            said.append(f"{cell_name(cell, cells)}: {counted} ({', '.join(why)})")
+            said.append(f"{names.of(cell)}: {counted} ({', '.join(why)})")
     return [f"{UNCONVERGED}: the solver ended before it converged. {'; '.join(said)}."] if said else []
 
 
 def _disagreements(cells: Sequence[Cell]) -> list[str]:
     """Return which cells that draw nothing have another score in another run."""
-    lines = []
+    lines, names = [], Names(cells)
     for cell in cells:
         found = {value for row in cell.rows if (value := cell.named(SCORE).read(row)) is not None}
         if not cell.drawn and len(found) > 1:
             values = " and ".join(f"{value:.6g}" for value in sorted(found))
             lines.append(
-                f"{cell_name(cell, cells)}: its runs draw nothing and should score the same, but have "
+                f"{names.of(cell)}: its runs draw nothing and should score the same, but have "
                 f"{values}. The table shows their mean; take it for a defect until the reason is known."
             )
     return lines
@@ -192,8 +193,9 @@ def _missing(cells: Sequence[Cell]) -> list[str]:
 
 def _unended(cells: Sequence[Cell]) -> list[str]:
     """Return which trials failed or were stopped, and why: beside a low count of runs nothing else tells."""
+    names = Names(cells)
     return [
-        f"{status}: {cell_name(cell, cells)}: {'; '.join({row['reason']: None for row in rows})}"
+        f"{status}: {names.of(cell)}: {'; '.join({row['reason']: None for row in rows})}"
         for cell in cells
         for status, rows in (("failed", cell.failed), ("stopped", cell.stopped))
         if rows
@@ -223,7 +225,7 @@ def closing_line(cells: Sequence[Cell]) -> str | None:
     if len(settings) != 1:
         return None
     peers = settings[0]
-    best = best_of(cell for cell in peers if cell.trial.map)
+    names, best = Names(peers), best_of(cell for cell in peers if cell.trial.map)
     exact = exact_of(best, peers) if best else None
     if best is None or exact is None or best.score is None or exact.score is None:
         return None
@@ -232,6 +234,6 @@ def closing_line(cells: Sequence[Cell]) -> str | None:
         return None
     ours, theirs = (text.with_unit(quantity, score.mean) for score in (best.score, exact.score))
     return (
-        f"{method(best, peers)}: {quantity.title} {ours} where {method(exact, peers)} has {theirs}; mapping "
+        f"{names.method(best)}: {quantity.title} {ours} where {names.method(exact)} has {theirs}; mapping "
         f"and training have a speed-up of {text.shown(speed_up, text.factor)}."
     )

@@ -14,7 +14,6 @@ from kfeat.analysis.judgement import (
     in_short,
     tallies,
 )
-from kfeat.analysis.names import cell_name
 from kfeat.render.tables import Table, bullets, paragraph, readable
 from kfeat.render.text import time
 from kfeat.render.verdicts import said_of
@@ -163,7 +162,7 @@ def _details(judgement: Judgement, width: int | None) -> str:
         if words := said_of(one.said, one.cited, one.verdict):
             lines.append(paragraph(words, "      ", width))
     said = [
-        f"regressed: {cell_name(item.cell, judgement.cells)}: {item.change:+.3g}, "
+        f"regressed: {judgement.names.of(item.cell)}: {item.change:+.3g}, "
         f"beyond ±{item.limit:.3g} ({item.test})"
         for item in judgement.comparisons
         if item.verdict == "regressed"
@@ -190,6 +189,6 @@ def largest_differences(judgements: Sequence[Judgement], count: int = 3) -> list
                 number, quantity = item.number, one.quantity
                 sides = f"ours {quantity.text(one.ours.mean, one.ours.sd)}, "
                 sides += f"paper {quantity.text(number.mean, number.sd)}"
-                text = f"{number.where}, {cell_name(one.cell, judgement.cells)}: {sides}; {item.of(one)}"
+                text = f"{number.where}, {judgement.names.of(one.cell)}: {sides}; {item.of(one)}"
                 found[one.cell.trial.cell, number.mean] = (abs(one.difference), text)
     return [text for _, text in sorted(found.values(), reverse=True)[:count]]

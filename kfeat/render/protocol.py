@@ -10,7 +10,7 @@ from textwrap import fill
 from typing import Any
 
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.names import cell_name
+from kfeat.analysis.names import Names
 from kfeat.analysis.numbers import Reproduction, reproduction
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
@@ -191,7 +191,7 @@ def ranking(experiment: Experiment, cells: Sequence[Cell]) -> Table:
         if isfinite(choice.distance):
             worst = max(filter(None, choice.compared), key=lambda number: number.distance)
             change = worst.quantity.change(worst.difference)
-            furthest = f"{cell_name(worst.cell, choice.cells)}: {change}"
+            furthest = f"{Names(choice.cells).of(worst.cell)}: {change}"
             place, distance = str(rank), f"{choice.distance:.2f}"
         lines.append([place, *choice.values, furthest, distance])
     headers = ["rank", *experiment.ranking, "furthest off", "distance"]

@@ -8,7 +8,6 @@ from typing import Any
 
 from kfeat.analysis.cells import PHASES, Cell
 from kfeat.analysis.judgement import Judgement
-from kfeat.analysis.names import cell_name
 from kfeat.analysis.records import Explanation, Record, column, columns, frame
 from kfeat.experiments.clock import MACHINE
 from kfeat.experiments.quantities import QUANTITIES, SCORE
@@ -180,7 +179,7 @@ def _use(identity: str, judgement: Judgement, width: int | None) -> Iterator[str
     quantity = cell.named(SCORE)
     yield plain(f"{experiment.path}: {experiment.title}")
     table = Path(judgement.place) / experiment.name / "table.md"
-    said = [f"cell '{cell_name(cell, judgement.cells)}' of {table}"]
+    said = [f"cell '{judgement.names.of(cell)}' of {table}"]
     if cell.score:
         score = with_unit(quantity, cell.score.mean, cell.score.sd)
         said[0] += f": {quantity.title} {score} over {len(cell.rows)} of {len(cell.trials)} runs"

@@ -5,7 +5,7 @@ from math import floor, isfinite, log10
 from typing import Any
 
 from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of
-from kfeat.analysis.names import dataset, formulas, kernel, method, method_names
+from kfeat.analysis.names import Names, formulas
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import TableLayout
 from kfeat.experiments.paper import PRINTED_TIMES
@@ -102,12 +102,8 @@ def records(experiment: Experiment, cells: Sequence[Cell], spread: bool = False)
     With `spread`, seconds have their standard deviation, for which a terminal is too narrow.
     """
     kinds = scores(cells)
-    methods = method_names(cells)
-    found = [
-        _record(cell, methods[cell], cells, peers, kinds, spread)
-        for peers in by_setting(cells)
-        for cell in peers
-    ]
+    names = Names(cells)
+    found = [_record(cell, names, peers, kinds, spread) for peers in by_setting(cells) for cell in peers]
     hidden = {
         "dataset": len({r["dataset"] for r in found}) == 1,
         "kernel": len({r["kernel"] for r in found}) == 1,
@@ -125,8 +121,7 @@ def _empty(column: str, found: Sequence[dict[str, str]]) -> bool:
 
 
 def _record(
-    cell: Cell, name: str, cells: Sequence[Cell], peers: Sequence[Cell], kinds: Sequence[Quantity],
-    spread: bool,
+    cell: Cell, names: Names, peers: Sequence[Cell], kinds: Sequence[Quantity], spread: bool
 ) -> dict[str, str]:  # fmt: skip
     exact, ours, theirs, live = exact_of(cell, peers), cell.score, cell.reported, cell.mean("live")
     quantity = cell.named(SCORE) if cell.rows else kinds[0]
@@ -138,9 +133,9 @@ def _record(
     if cell.bound:  # it stands where most of the time goes
         seconds["train" if cell.trial.solver else "map"] = text.shown(cell.bound, text.seconds)
     return {
-        "dataset": dataset(cell, cells),
-        "kernel": kernel(cell, cells),
-        "method": name,
+        "dataset": names.dataset(cell),
+        "kernel": names.kernel(cell),
+        "method": names.in_setting(cell),
         **{kind.heading: score if kind == quantity else MISSING for kind in kinds},
         "paper": quantity.text(theirs.mean, theirs.sd) if theirs else MISSING,
         "difference": quantity.change(ours.mean - theirs.mean) if ours and theirs else MISSING,
@@ -166,24 +161,25 @@ def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
     """
     layout = _layout(experiment, cells)
     ratios = ratio_columns(layout, cells) if layout else {}
-    lines = [_flat(cell, cells, peers, ratios) for peers in by_setting(cells) for cell in peers]
+    names = Names(cells)
+    lines = [_flat(cell, names, peers, ratios) for peers in by_setting(cells) for cell in peers]
     silent = [key for key in _OCCASIONAL if not any(line[key] for line in lines)]
     lines = [{key: value for key, value in line.items() if key not in silent} for line in lines]
     return Table.of(lines).csv()
 
 
 def _flat(
-    cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell], ratios: Mapping[str, Mapping[Cell, Ratio]]
+    cell: Cell, names: Names, peers: Sequence[Cell], ratios: Mapping[str, Mapping[Cell, Ratio]]
 ) -> dict[str, Any]:
     trial, reported = cell.trial, cell.reported
     speed_up = ratio(exact_of(cell, peers), cell, "fit")
     score, times = cell.score, reported.times if reported else {}
     line: dict[str, Any] = {
         "cell": trial.cell,
-        "dataset": dataset(cell, cells),
+        "dataset": names.dataset(cell),
         "kernel": trial.kernel.formula,
-        "method": method(cell, cells),
-        "metric": (cell.named(SCORE) if cell.rows else scores(cells)[0]).heading,
+        "method": names.method(cell),
+        "metric": (cell.named(SCORE) if cell.rows else scores(names.cells)[0]).heading,
         "mean": score and _rounded(score.mean, 6),
         "sd": score and score.sd and _rounded(score.sd, 6),
         "runs": len(cell.rows),

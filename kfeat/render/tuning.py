@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from kfeat.experiments.component import in_words, read_component
+from kfeat.analysis.names import in_words
+from kfeat.experiments.component import read_component
 from kfeat.files import replacing_together
 from kfeat.own.candidates import solver_of
 from kfeat.own.search import Scored, SearchResult

@@ -11,7 +11,6 @@ from kfeat.analysis.cells import Cell
 from kfeat.analysis.claims import Cited
 from kfeat.analysis.comparisons import ABSOLUTE_ROUNDING, FALSE_ALARM, FLIP_SHARE, RELATIVE_ROUNDING
 from kfeat.analysis.judgement import UNEXPLAINED, Judgement
-from kfeat.analysis.names import cell_name
 from kfeat.analysis.numbers import AGREE, TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
 from kfeat.experiments.paper import PRINTED_TIMES, Explained
 from kfeat.experiments.quantities import SCORE
@@ -84,7 +83,7 @@ def scoreboard(
         both = {item.cell.trial.cell for item in judgement.comparisons}
         for cell in judgement.cells:
             if cell.rows and cell.trial.cell not in both:
-                lines.append(paragraph(f"not in {against}: {cell_name(cell, judgement.cells)}", "", width))
+                lines.append(paragraph(f"not in {against}: {judgement.names.of(cell)}", "", width))
     return "\n".join([*lines, *_lacking(judgement, width)]) + "\n"
 
 
@@ -103,7 +102,7 @@ def _compared_cells(judgement: Judgement, width: int | None, against: Path | Non
     for item in judgement.comparisons:
         style = ".3f" if item.cell.named(SCORE).name == "accuracy" else ".2g"
         change, limit = f"{item.change:+{style}}", f"±{item.limit:{style}}"
-        lines.append([cell_name(item.cell, judgement.cells), change, limit, item.test, item.verdict])
+        lines.append([judgement.names.of(item.cell), change, limit, item.test, item.verdict])
     note = (
         f"false alarms: at most {FALSE_ALARM:g} a check, if rounding flips at most {100 * FLIP_SHARE:g} % of "
         f"the predictions and moves an error by at most {100 * RELATIVE_ROUNDING:g} % of it "
@@ -119,7 +118,7 @@ def _lacking(judgement: Judgement, width: int | None) -> list[str]:
     for cell in judgement.cells:
         if not cell.rows and not cell.failed:
             why = f", stopped: {cell.stopped[0]['reason']}" if cell.stopped else ""
-            said.append(f"missing: {cell_name(cell, judgement.cells)}{why}")
+            said.append(f"missing: {judgement.names.of(cell)}{why}")
     return [paragraph(one, "", width) for one in said]
 
 
@@ -131,7 +130,7 @@ def number_entries(judgement: Judgement) -> list[tuple[NumberVerdict, Cell, list
         for cell in item.cells:
             number, quantity, found = item.number, cell.named(item.number.of), cell.of(item.number.of)
             line = [
-                cell_name(cell, judgement.cells),
+                judgement.names.of(cell),
                 quantity.text(found.mean, found.sd) if found else MISSING,
                 f"{len(cell.rows)}/{len(cell.trials)}",
                 quantity.text(number.mean, number.sd),
@@ -154,7 +153,7 @@ def _compared(item: NumberVerdict, found: Reproduction | None) -> list[str]:
 def _number_notes(judgement: Judgement) -> list[str]:
     """Return why numbers differ, when a number counts as reproduced, and what the plan lacks."""
     said = [
-        f"{cell_name(item.cells[0], judgement.cells)}: {words}"
+        f"{judgement.names.of(item.cells[0])}: {words}"
         for item in judgement.numbers
         if item.cells
         and item.verdict not in AGREE
@@ -203,7 +202,7 @@ def beside(judgement: Judgement) -> Table:
         quantity, scores = cell.named(item.number.of), cell.of(item.number.of)
         ours = quantity.text(scores.sd) if scores and scores.sd is not None else MISSING
         theirs = MISSING if not item.number.sd else quantity.text(item.number.sd)
-        line = [cell_name(cell, judgement.cells), ours, theirs, *_ratio(deviation)]
+        line = [judgement.names.of(cell), ours, theirs, *_ratio(deviation)]
         for name in names:
             seconds = cell.of(name)
             line += [text.time(seconds.mean), str(seconds.n)] if seconds else [MISSING, "0"]

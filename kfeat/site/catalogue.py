@@ -6,7 +6,7 @@ from typing import Any
 
 from kfeat.analysis.cells import Cell, best_of, by_setting
 from kfeat.analysis.judgement import Judgement
-from kfeat.analysis.names import method, size
+from kfeat.analysis.names import Names
 from kfeat.data.sources import dataset_name, registry
 from kfeat.experiments.config import EXACT
 from kfeat.experiments.quantities import SCORE
@@ -90,13 +90,14 @@ def _ranks(judgement: Judgement) -> Iterator[tuple[str, list[Text]]]:
         by_size: dict[object, list[Cell]] = {}
         for cell in peers:
             if cell.trial.map and cell.score and cell.named(SCORE).better:
-                by_size.setdefault((size(cell), cell.named(SCORE).name), []).append(cell)
+                by_size.setdefault((cell.size, cell.named(SCORE).name), []).append(cell)
         for cells in by_size.values():
             best = best_of(cells)
             if best is None or len(cells) < 2:
                 continue
             sign = -1 if best.named(SCORE).better == "higher" else 1
             order = sorted(cells, key=lambda one: sign * one.score.mean if one.score else 0)
+            names = Names(order, ["n_components"])
             for place, cell in enumerate(order, start=1):
                 data = dataset_name(cell.trial.source)
                 yield (
@@ -104,11 +105,11 @@ def _ranks(judgement: Judgement) -> Iterator[tuple[str, list[Text]]]:
                     [
                         Text(data, links.dataset(data)),
                         Text(cell.trial.kernel.formula),
-                        Text(str(size(cell))),
-                        Text(method(cell, order, "n_components")),
+                        Text(str(cell.size)),
+                        Text(names.method(cell)),
                         Text(f"{place} of {len(order)}", tone="good" if place == 1 else ""),
                         Text(text.alone(cell, SCORE), links.rows(judgement.experiment, cell)),
-                        Text("itself" if cell is best else method(best, order, "n_components")),
+                        Text("itself" if cell is best else names.method(best)),
                         Text(text.alone(best, SCORE)),
                     ],
                 )
@@ -122,11 +123,11 @@ def _best(judgement: Judgement, name: str) -> Iterator[list[Text]]:
         for kind in dict.fromkeys(map(_map, peers)):
             if (best := best_of([cell for cell in peers if _map(cell) == kind])) is None:
                 continue
-            number = size(best)
+            number = best.size
             score = f"{best.named(SCORE).title} {text.alone(best, SCORE)}"
             yield [
                 Text(best.trial.kernel.formula),
-                Text(method(best, peers, "n_components")),
+                Text(Names(peers, ["n_components"]).method(best)),
                 Text(text.MISSING if number is None else str(number)),
                 Text(score, links.rows(judgement.experiment, best)),
                 Text(text.alone(best, "fit")),

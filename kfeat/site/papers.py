@@ -15,7 +15,6 @@ from markupsafe import Markup
 from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell, by_setting, exact_of
 from kfeat.analysis.judgement import KINDS, OF_PAPERS, PRINTED, Judgement, in_short, tallies
-from kfeat.analysis.names import cell_names
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import SCORE
 from kfeat.render import text
@@ -173,12 +172,11 @@ def speed_ups(judgements: Sequence[Judgement]) -> dict[str, Any] | None:
     """
     found: dict[str, tuple[float, float, str]] = {}
     for one in judgements:
-        names = cell_names(one.cells)
         for peers in by_setting(one.cells):
             exact = exact_of(peers[0], peers)
             for cell in peers:
                 if point := _gain(cell, exact):
-                    said = f"{names[cell]}: {text.factor(point[0])} the speed, {point[1]:+.2f} points"
+                    said = f"{one.names.of(cell)}: {text.factor(point[0])} the speed, {point[1]:+.2f} points"
                     found.setdefault(cell.trial.cell, (*point, said))
     return _drawn(list(found.values())) if found else None
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.judgement import Judgement
-from kfeat.analysis.names import cell_names, method
+from kfeat.analysis.names import Names
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import EXACT
 from kfeat.experiments.quantities import QUANTITIES
@@ -68,7 +68,6 @@ def explorer_script(judgements: Sequence[Judgement]) -> str:
     lists: dict[str, list[str]] = {"configs": [], "datasets": [], "kernels": [], "maps": [], "series": []}
     points = []
     for one in judgements:
-        names = cell_names(one.cells)
         for peers in by_setting(one.cells):
             for cell in (cell for cell in peers if cell.rows):
                 words = (
@@ -76,10 +75,10 @@ def explorer_script(judgements: Sequence[Judgement]) -> str:
                     dataset_name(cell.trial.source),
                     cell.trial.kernel.formula,
                     cell.trial.map.name if cell.trial.map else EXACT,
-                    method(cell, peers, "n_components"),
+                    Names(peers, ["n_components"]).method(cell),
                 )
                 places = [_place(known, word) for known, word in zip(lists.values(), words, strict=True)]
-                points.append([*places, cell.trial.cell, names[cell], len(cell.rows), *_values(cell)])
+                points.append([*places, cell.trial.cell, one.names.of(cell), len(cell.rows), *_values(cell)])
     axes = [[name, QUANTITIES[name].heading, QUANTITIES[name].better or ""] for name in AXES]
     return _packed_script("cells", {**lists, "axes": axes, "points": points})
 
@@ -102,12 +101,12 @@ def _values(cell: Cell) -> list[float | None]:
 def rows_script(judgement: Judgement) -> str:
     """Return the rows of a config with all that they say, and what rests on each of its cells."""
     experiment = judgement.experiment
-    cells, names = [cell for cell in judgement.cells if cell.all_rows], cell_names(judgement.cells)
+    cells = [cell for cell in judgement.cells if cell.all_rows]
     value = {
         "title": experiment.title,
         "path": experiment.path.as_posix(),
         "page": links.section(experiment),
-        "cells": [[cell.trial.cell, names[cell], len(cell.all_rows)] for cell in cells],
+        "cells": [[cell.trial.cell, judgement.names.of(cell), len(cell.all_rows)] for cell in cells],
         "uses": _uses(judgement, cells),
         "columns": _columns(cells),
     }

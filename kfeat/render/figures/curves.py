@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kfeat.analysis.cells import Cell, grouped
-from kfeat.analysis.names import dataset, formulas, kernel, method, places
+from kfeat.analysis.names import Names, formulas
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import FigureLayout
@@ -34,7 +34,7 @@ from kfeat.render.figures.marks import (
     why_single,
     wrapped,
 )
-from kfeat.render.figures.printed import PaperNumbers, Printed, check_sizes, n_components
+from kfeat.render.figures.printed import PaperNumbers, Printed, check_sizes
 
 MOST_COLUMNS = 4
 FORMULA_SIZE = 0.62  # of the letters of a formula that is set as mathematics, for `wrapped`
@@ -105,20 +105,20 @@ def _known(layout: FigureLayout, cells: Sequence[Cell]) -> FigureLayout:
 def _points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str, str]) -> list[_Point]:
     """Return each cell with its curve and its panel."""
     check_sizes(layout, cells)
-    hidden: str | None = (layout.along or layout.x).rpartition(".")[2]
-    of_data = layout.x if layout.x == "n_train" else None
+    hidden = {(layout.along or layout.x).rpartition(".")[2], layout.x}
     if layout.x == "n_features":
-        hidden, of_data = ("n_components" if _d_equals_D(cells) else None), "d"
+        hidden = {"d", "n_components"} if _d_equals_D(cells) else {"d"}
     named = [name for name in ("dataset", "kernel") if name in (*layout.rows, *layout.columns)]
     # Along a parameter of the kernel a curve joins kernels, and is not told apart by them.
     unnamed = [name for name in ("dataset", "kernel") if name not in (*named, layout.x.partition(".")[0])]
+    names = Names(cells, hidden, {} if "dataset" in named else stand_ins)
     found = []
-    for cell, where in zip(cells, places(cells, unnamed, of_data, stand_ins), strict=True):
-        words = {"dataset": dataset(cell, cells, of_data), "kernel": kernel(cell, cells)}
-        series = _Series(method(cell, cells, hidden), where, cell.trial.map is None)
+    for cell in cells:
+        words = {"dataset": names.dataset(cell), "kernel": names.kernel(cell)}
+        series = _Series(names.method(cell), names.place(cell, unnamed), cell.trial.map is None)
         row, column, title = (
-            tuple(words[name] for name in names if name != "y")
-            for names in (layout.rows, layout.columns, named)
+            tuple(words[part] for part in parts if part != "y")
+            for parts in (layout.rows, layout.columns, named)
         )
         stand_in = stand_ins.get(dataset_name(cell.trial.source), "") if "dataset" in named else ""
         found.append(_Point(cell, series, row, column, title, stand_in))
@@ -127,7 +127,7 @@ def _points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str,
 
 def _d_equals_D(cells: Sequence[Cell]) -> bool:  # noqa: N802
     """Tell whether the maps have as many features as the data."""
-    return all(n_components(c) == c.rows[0]["n_features"] for c in cells if c.rows and c.trial.map)
+    return all(c.size == c.rows[0]["n_features"] for c in cells if c.rows and c.trial.map)
 
 
 def _panels(layout: FigureLayout, points: Sequence[_Point]) -> list[list[list[_Point]]]:
@@ -192,7 +192,7 @@ class _Drawing:
 
     def _x(self, cell: Cell) -> float | None:
         """Return where a cell stands on the x axis; None for an exact SVM against a map's size."""
-        return n_components(cell) if self.layout.x == "n_components" else cell.mean(self.layout.x, busy=True)
+        return cell.size if self.layout.x == "n_components" else cell.mean(self.layout.x, busy=True)
 
     def _printed(self, axes: Any, series: _Series, cell: Cell, number: Printed, quantity: str) -> None:
         """Mark what the paper prints; of an exact kernel SVM, at the right end of its line."""

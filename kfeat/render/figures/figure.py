@@ -17,7 +17,6 @@ from kfeat.render.escapes import mathtext
 from kfeat.render.figures.curves import curves
 from kfeat.render.figures.marks import RC, save, wrapped
 from kfeat.render.figures.methods import methods, ratios
-from kfeat.render.figures.printed import n_components
 from kfeat.text import plain
 
 DIGITS = 6  # of the places of axes, as shares of the figure
@@ -102,7 +101,7 @@ def _figure(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
         return curves(experiment, layout, cells)
     if layout is not None and layout.kind == "ratios" and experiment.table is not None:
         return ratios(experiment, experiment.table, cells)
-    sizes = {n_components(cell) for cell in shown if cell.trial.map}
+    sizes = {cell.size for cell in shown if cell.trial.map}
     if layout is None and len(sizes) > 1 and None not in sizes:
         return curves(experiment, FigureLayout(kind="curves", log=["fit"]), shown)
     return methods(experiment, layout or FigureLayout(kind="methods"), _without_gaps(cells))

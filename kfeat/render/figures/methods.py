@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kfeat.analysis.cells import PHASES, Cell, by_setting
-from kfeat.analysis.names import method_names, places
+from kfeat.analysis.names import Names
 from kfeat.analysis.statistics import Summary
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
@@ -42,20 +42,19 @@ def methods(experiment: Experiment, layout: FigureLayout, cells: Sequence[Cell])
     drawing = _Drawing(cells, layout, PaperNumbers(experiment))
     settings, columns = by_setting(cells), drawing.columns
     width = {1: 6, 2: 9}.get(len(columns), 3 + 3 * len(columns))
-    names = {cell: wrapped(name, 4) for cell, name in method_names(cells).items()}
-    lines = max(name.count("\n") + 1 for name in names.values())
+    names = Names(cells, stand_ins=experiment.stand_ins)
+    labels = {cell: wrapped(names.in_setting(cell), 4) for cell in cells}
+    lines = max(label.count("\n") + 1 for label in labels.values())
     height = 1.3 + 0.42 * len(settings) + 0.17 * max(2, lines) * len(cells)
     figure = Figure(figsize=(width, height), layout="constrained")
     grid = figure.subplots(
         len(settings), len(columns), sharex="col", sharey="row", squeeze=False,
         height_ratios=[len(peers) + 0.5 for peers in settings],
     )  # fmt: skip
-    said = places(cells, ("dataset", "kernel"), stand_ins=experiment.stand_ins)
-    titles = dict(zip(cells, said, strict=True))
     for row, peers in zip(grid, settings, strict=True):
-        row[0].set_yticks(range(len(peers)), [names[cell] for cell in peers])
+        row[0].set_yticks(range(len(peers)), [labels[cell] for cell in peers])
         row[0].set_ylim(len(peers) - 0.4, -0.6)
-        row[0].set_title(wrapped(titles[peers[0]], width - 1))
+        row[0].set_title(wrapped(names.place(peers[0]), width - 1))
         for axes, quantities in zip(row, columns, strict=True):
             drawing.panel(axes, peers, quantities)
     for axes, quantities in zip(grid[-1], columns, strict=True):

@@ -52,14 +52,9 @@ class PaperNumbers:
         return None
 
 
-def n_components(cell: Cell) -> float | None:
-    """Return the number D of random features, or None where there is no such number."""
-    return cell.trial.map.parameters.get("n_components") if cell.trial.map else None
-
-
 def check_sizes(layout: FigureLayout, cells: Sequence[Cell]) -> None:
     """Raise ConfigError where a map has no number of features, and that is what the x axis shows."""
-    unsized = [cell.trial.map.name for cell in cells if cell.trial.map and n_components(cell) is None]
+    unsized = [cell.trial.map.name for cell in cells if cell.trial.map and cell.size is None]
     if layout.x == "n_components" and unsized:
         raise ConfigError(
             f"figure: curves against n_components need that number of every map, and {unsized[0]} has none; "

@@ -33,12 +33,15 @@ def draw_search(found: SearchResult, title: str, paths: Sequence[Path]) -> None:
 def _marks(axes: Any, found: SearchResult, factor: float) -> list[Any]:
     """Draw the candidates, with rings around the best and the quickest; return what the legend names."""
     good = _shown(found)
-    methods = list(dict.fromkeys(_method(one) for one in good))
+    methods = list(dict.fromkeys(one.candidate.name for one in good))
     styles = {name: (COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]) for i, name in enumerate(methods)}
     for one in good:
-        colour, marker = styles[_method(one)]
+        colour, marker = styles[one.candidate.name]
         axes.plot([one.seconds], [factor * one.score], color=colour, marker=marker, alpha=0.7)
-    handles = [Line2D([], [], linestyle="", color=c, marker=m, label=name) for name, (c, m) in styles.items()]
+    handles = [
+        Line2D([], [], linestyle="", color=c, marker=m, label=name.replace("_", " "))
+        for name, (c, m) in styles.items()
+    ]
     quick = found.quickest or found.best
     for one, size, label in ((found.best, 9, "the most accurate"), (quick, 13, "the quickest to predict")):
         ring: dict[str, Any] = {
@@ -55,8 +58,3 @@ def _marks(axes: Any, found: SearchResult, factor: float) -> list[Any]:
 
 def _shown(found: SearchResult) -> list[Scored]:
     return [one for one in found.scored if not one.reason and one.n == found.best.n]
-
-
-def _method(one: Scored) -> str:
-    feature_map = "exact" if one.candidate.map is None else one.candidate.map["name"]
-    return f"{one.candidate.kernel['name']}, {feature_map}".replace("_", " ")
