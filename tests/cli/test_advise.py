@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.cli.test_run import kfeat
+from tests.cli.commands import kfeat, succeed
 
 
 @pytest.fixture
@@ -20,8 +20,7 @@ def own() -> str:
 
 
 def test_advice_names_method_cost_evidence_and_skill(own: str) -> None:
-    found = kfeat("advise", own, "--target", "buys", "--budget", "10s")
-    assert found.exit_code == 0, found.output
+    found = succeed("advise", own, "--target", "buys", "--budget", "10s")
     assert "own.csv: 320 training rows, 6 features, classification." in found.output
     assert re.search(r"Use the kernel (gaussian|laplacian|polynomial \d) and .+\.", found.output)
     assert re.search(r"Expect \d+\.\d points of accuracy (less|more) than the best exact", found.output)

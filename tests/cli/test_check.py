@@ -8,7 +8,7 @@ import pytest
 
 from kfeat.experiments.store import ROWS, write_rows
 from tests.cells import fake_row, planned
-from tests.cli.test_run import kfeat
+from tests.cli.commands import kfeat, succeed
 
 Write = Callable[..., Path]
 
@@ -50,8 +50,7 @@ def test_configs_that_are_published_together_may_cite_each_other(configs: Path) 
     for name in "ab":
         trials = planned(configs / f"{name}.yaml")
         write_rows(Path("runs", name), [fake_row(trial, 0.9) for trial in trials])
-    published = kfeat("publish", configs / "b.yaml", configs / "a.yaml")
-    assert published.exit_code == 0, published.output
+    succeed("publish", configs / "b.yaml", configs / "a.yaml")
     assert "Evidence: a#learns (reproduced)" in Path("results/b/table.md").read_text()
 
 
@@ -61,22 +60,19 @@ def test_all_needs_rows_takes_published_ones_and_prefers_yours(configs: Path) ->
     assert nothing.exit_code == 1, nothing.output
     assert nothing.output.count("no rows") == 3
 
-    assert kfeat("run", configs / "a.yaml", "-q").exit_code == 0
-    mine = kfeat("check", "--all")
-    assert mine.exit_code == 0, mine.output
+    succeed("run", configs / "a.yaml", "-q")
+    mine = succeed("check", "--all")
     assert line(mine.output, "b") == ["b", "runs", "–", "1 reproduced", "–", "–"]
     assert line(mine.output, "gisette") == ["gisette", "no rows", "1 missing", "–", "–", "–"]
     assert "missing: all of it" not in mine.output
     assert "gisette\n  missing: all of it" in kfeat("check", "--all", "--details").output
 
-    assert kfeat("publish", configs / "a.yaml", configs / "b.yaml").exit_code == 0
+    succeed("publish", configs / "a.yaml", configs / "b.yaml")
     assert line(kfeat("check", "--all").output, "a") == ["a", "runs", "–", "–", "–", "3 same"]
-    published = kfeat("check", "--all", "--out", "elsewhere")
-    assert published.exit_code == 0
+    published = succeed("check", "--all", "--out", "elsewhere")
     assert line(published.output, "b") == ["b", "results", "–", "1 reproduced", "–", "–"]
 
-    again = kfeat("check", "--all", "--rerun-budget", "1m")
-    assert again.exit_code == 0, again.output
+    again = succeed("check", "--all", "--rerun-budget", "1m")
     assert "3 trials, 0 done before, 3 to run" in again.stderr  # those that both share run once
     assert again.stdout.count("bit for bit") == 6
 
@@ -103,7 +99,7 @@ def spoil(path: Path) -> None:
 def test_a_claim_that_fails_unexplained_turns_the_check_red(configs: Path) -> None:
     path = configs / "b.yaml"
     path.write_text(path.read_text().replace("above: 20", "below: 20"))
-    assert kfeat("run", path, "-q").exit_code == 0
+    succeed("run", path, "-q")
     for arguments in (["check", path], ["check", "--all"]):
         red = kfeat(*arguments)
         assert red.exit_code == 1
@@ -111,9 +107,7 @@ def test_a_claim_that_fails_unexplained_turns_the_check_red(configs: Path) -> No
     path.write_text(path.read_text().replace("below: 20", "below: 20, unexplained: It rained"))
     for arguments in (["check", path], ["check", "--all"]):
         details = ["--details"] if "--all" in arguments else []
-        named = kfeat(*arguments, *details)
-        assert named.exit_code == 0
-        assert "It rained" in named.stdout
+        assert "It rained" in succeed(*arguments, *details).stdout
 
 
 @pytest.mark.parametrize("text", ["", "configs --details"])
@@ -127,8 +121,7 @@ def test_the_checks_of_reproduce_fast_pass_on_the_published_rows(monkeypatch: py
     checks = [line.split()[1:] for line in plan.splitlines() if "kfeat check" in line]
     assert len(checks) == 2
     for words in checks:
-        result = kfeat(*words, "--out", "results")
-        assert result.exit_code == 0, result.output
+        succeed(*words, "--out", "results")
 
 
 NUMBERS = """
@@ -150,19 +143,17 @@ def test_a_part_of_a_config_is_judged_alone_and_published_rows_are_shown_without
 ) -> None:
     path = configs / "a.yaml"
     path.write_text(path.read_text() + NUMBERS)
-    assert kfeat("run", path, "-q").exit_code == 0
+    write_rows(Path("runs/a"), [fake_row(trial, 0.8 + trial.repeat / 100) for trial in planned(path)])
     whole = kfeat("check", path)
     assert all(where in whole.output for where in ("Table 1", "Table 2", "Table 3", "Section 7"))
-    part = kfeat("check", path, "--maps", "tensor_sketch", "--no-exact")
-    assert part.exit_code == 0
+    part = succeed("check", path, "--maps", "tensor_sketch", "--no-exact")
     assert "Table 1" in part.output
     assert "Section 6" in part.output
     assert not any(word in part.output for word in ("Table 2", "Table 3", "Section 7", "not in this"))
 
     assert kfeat("check", path, "--out", "elsewhere").exit_code == 1  # neither own rows nor published ones
-    assert kfeat("publish", path).exit_code == 0
-    published = kfeat("check", path, "--out", "elsewhere")
-    assert published.exit_code == 0
+    succeed("publish", path)
+    published = succeed("check", path, "--out", "elsewhere")
     assert "no rows in elsewhere/a: these are the published ones of results" in published.output
     assert "Table 1" in published.output
     assert "against the published rows" not in published.output
@@ -183,8 +174,7 @@ def test_rows_are_compared_with_those_of_another_folder_and_with_nothing_else() 
     rows_at("runs/a", "runs/b", "old/b", "results/b")
     rows_at("old/a", repeats=1)
     rows_at("results/a", score=0.9)
-    same = kfeat("check", "configs/a.yaml", "configs/b.yaml", "--against", "old")
-    assert same.exit_code == 0, same.output
+    same = succeed("check", "configs/a.yaml", "configs/b.yaml", "--against", "old")
     assert "1 shared, equal bit for bit" in same.output
     assert "2 shared, equal bit for bit" in same.output
     assert not any(words in same.output for words in ("published", "It learns", "regressed", "not in old"))
@@ -202,9 +192,7 @@ def test_what_another_folder_lacks_is_named_and_nothing_in_both_fails() -> None:
     rows_at("runs/a")
     trials = planned(Path("configs/a.yaml"))
     write_rows(Path("old/a"), [fake_row(trial, 0.8) for trial in trials if trial.map is None])
-    some = kfeat("check", "configs/a.yaml", "--against", "old")
-    assert some.exit_code == 0, some.output
-    assert "not in old: Tensor Sketch" in some.output
+    assert "not in old: Tensor Sketch" in succeed("check", "configs/a.yaml", "--against", "old").output
     Path("old/a", ROWS).unlink()
     nothing = kfeat("check", "configs/a.yaml", "--against", "old")
     assert (nothing.exit_code, "against old: no method has rows in both" in nothing.output) == (1, True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.cli.options import config_files
-from tests.cli.test_run import kfeat
+from tests.cli.commands import kfeat, refusal, succeed
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,8 +26,7 @@ def test_they_are_listed_with_their_titles() -> None:
 @pytest.mark.parametrize("name", ["quickstart", "quickstart.yaml", "configs/quickstart.yaml"])
 def test_a_name_is_enough_in_any_folder(name: str) -> None:
     assert config_files((Path(name),)) == [ROOT / "configs/quickstart.yaml"]
-    done = kfeat("run", name, "--dry-run")
-    assert done.exit_code == 0, done.output
+    succeed("run", name, "--dry-run")
 
 
 def test_a_file_of_ones_own_comes_first() -> None:
@@ -37,13 +36,11 @@ def test_a_file_of_ones_own_comes_first() -> None:
 
 
 def test_an_unknown_name_is_refused() -> None:
-    done = kfeat("run", "quickstrat")
-    assert done.exit_code == 2
-    assert "quickstrat" in done.stderr
+    assert "quickstrat" in refusal("run", "quickstrat")
 
 
 def test_copies_are_made_into_an_empty_folder_alone() -> None:
-    assert kfeat("configs", "copy", "mine").exit_code == 0
+    succeed("configs", "copy", "mine")
     assert Path("mine/quickstart.yaml").read_bytes() == (ROOT / "configs/quickstart.yaml").read_bytes()
     assert Path("mine/pham_pagh_2013/_paper.yaml").exists()
     assert kfeat("configs", "copy", "mine").exit_code == 2

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from tests.cli.test_run import kfeat
+from tests.cli.commands import kfeat
 
 
 def data(*arguments: str) -> Result:

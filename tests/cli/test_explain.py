@@ -9,8 +9,8 @@ from kfeat.experiments.clock import environment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import read_rows, write_rows
 from tests.cells import fake_row, planned
+from tests.cli.commands import kfeat, refusal, succeed
 from tests.cli.test_check import NUMBERS
-from tests.cli.test_run import kfeat
 from tests.experiments.rows import row
 
 Write = Callable[..., Path]
@@ -32,8 +32,7 @@ def test_a_row_is_explained_by_the_beginning_of_its_id(small: Path) -> None:
     first, second = sketches(small)
     rows = [fake_row(trial, 0.55, learnt={"solver": {"eps": 0.125}}) for trial in (first, second)]
     write_rows(Path("runs/small"), rows)
-    shown = kfeat("explain", first.id[:12], "small.yaml")
-    assert shown.exit_code == 0, shown.output
+    shown = succeed("explain", first.id[:12], "small.yaml")
     text = " ".join(shown.stdout.split())
     for words in (
         f"trial {first.id}: done",
@@ -72,29 +71,22 @@ def test_a_trial_without_a_row_and_a_row_without_a_config_are_explained(small: P
     assert "planned, and there is no row of it" in no_row.stdout
     assert no_row.stdout.splitlines()[-1] == f"  kfeat run small.yaml --only {trial.id}"
     write_rows(Path("results/older"), [row("77aa", "failed"), row("77bb")])
-    no_config = kfeat("explain", "77aa")
-    assert no_config.exit_code == 0, no_config.output
+    no_config = succeed("explain", "77aa")
     assert "trial 77aa: failed: no reason" in no_config.stdout
     assert "that were looked through plans this trial" in no_config.stdout
-    ambiguous = kfeat("explain", "77")
-    assert ambiguous.exit_code == 2
-    assert "77aa, 77bb" in ambiguous.stderr
+    assert "77aa, 77bb" in refusal("explain", "77")
     assert "begins with '78'" in kfeat("explain", "78").stderr
     assert kfeat("explain", "").exit_code == 2
 
 
 def test_only_the_trials_named_are_run(small: Path) -> None:
     trial = sketches(small)[1]
-    result = kfeat("run", small, "--only", trial.id[:10])
-    assert result.exit_code == 0, result.output
+    result = succeed("run", small, "--only", trial.id[:10])
     assert list(read_rows(Path("runs/small"))) == [trial.id]
     assert "1 trials, 0 done before, 1 to run" in result.stderr
     assert "Tensor Sketch" in result.stdout
     assert "Random Maclaurin" not in result.stdout
     assert "(1 of the config's 5 trials; the others have not run)" in result.stdout
-    again = kfeat("run", small, "--only", trial.id[:10])
-    assert "1 trials, 1 done before, 0 to run" in again.stderr
-    unknown = kfeat("run", small, "--only", trial.id, "--only", "zz")
-    assert unknown.exit_code == 2
-    assert "begins with 'zz'" in unknown.stderr
+    assert "1 trials, 1 done before, 0 to run" in kfeat("run", small, "--only", trial.id[:10]).stderr
+    assert "begins with 'zz'" in refusal("run", small, "--only", trial.id, "--only", "zz")
     assert len(read_rows(Path("runs/small"))) == 1

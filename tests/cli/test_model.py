@@ -19,7 +19,7 @@ from kfeat.experiments.config import load_experiment
 from kfeat.experiments.run import planned
 from kfeat.experiments.trial import run_trial
 from kfeat.own import KernelModel, load_model
-from tests.cli.test_run import kfeat
+from tests.cli.commands import refusal, succeed
 
 Write = Callable[..., Path]
 rng = np.random.default_rng(0)
@@ -43,11 +43,6 @@ solvers: {mapped: {name: SOLVER}}
 """
 
 
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def own(target: str = "buys", solver: str = "liblinear, C: 1", more: str = "") -> Path:
     """Write the data and a config for them."""
     FRAME.assign(buys=BUYS, cost=COST.round(3)).drop(columns={"buys": "cost", "cost": "buys"}[target]).to_csv(
@@ -60,17 +55,13 @@ def own(target: str = "buys", solver: str = "liblinear, C: 1", more: str = "") -
 
 def said(*arguments: str | Path) -> str:
     """Return what a command that succeeds prints."""
-    result = kfeat(*arguments)
-    assert result.exit_code == 0, result.output
-    return result.stdout
+    return str(succeed(*arguments).stdout)
 
 
 def refused(*arguments: str | Path) -> str:
     """Return the one sentence of a command that refuses."""
-    result = kfeat(*arguments)
-    assert result.exit_code == 2, result.output
-    assert result.stderr.count("\n") == 1
-    return result.stderr
+    (sentence,) = refusal(*arguments).splitlines()
+    return str(sentence)
 
 
 def test_a_config_with_several_methods_says_what_to_choose_from(write: Write) -> None:
@@ -161,8 +152,7 @@ def test_a_regression(tmp_path: Path) -> None:
 def test_what_a_map_warns_of_is_a_sentence() -> None:
     path = own()
     path.write_text(path.read_text().replace("random_fourier, n_components: 100", "nystrom, rank: 90"))
-    result = kfeat("fit", path, "--model", "m", "--set", "kernel={name: polynomial, degree: 1}")
-    assert result.exit_code == 0
+    result = succeed("fit", path, "--model", "m", "--set", "kernel={name: polynomial, degree: 1}")
     assert result.stderr.startswith("kfeat: Nystrom: the kernel has the numerical rank")
     assert result.stderr.count("\n") == 1
 

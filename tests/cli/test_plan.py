@@ -10,7 +10,7 @@ from kfeat.experiments.config import load_experiment
 from kfeat.experiments.run import planned
 from kfeat.experiments.store import Store
 from kfeat.experiments.trial import run_trial
-from tests.cli.test_run import kfeat
+from tests.cli.commands import kfeat, refusal, succeed
 from tests.switches import SWITCHED
 
 Write = Callable[..., Path]
@@ -31,22 +31,17 @@ def test_the_plan_says_what_each_trial_will_take_and_all_of_them(write: Write) -
 
 @pytest.mark.parametrize("size", ["0", "8X", "-1G", "G", "1e3", "8 GB x"])
 def test_a_size_that_is_none_is_refused(write: Write, size: str) -> None:
-    refused = kfeat("run", write(), f"--memory={size}")
-    assert refused.exit_code == 2
-    assert "expected a size above 0 such as 800M or 12G" in refused.stderr
+    assert "expected a size above 0 such as 800M or 12G" in refusal("run", write(), f"--memory={size}")
 
 
 def test_the_protocol_needs_no_data_and_no_rows() -> None:
     Path("switched.yaml").write_text(SWITCHED)
-    shown = kfeat("protocol", "switched.yaml")
-    assert shown.exit_code == 0, shown.output
-    assert "known       map.degree_law" in shown.stdout
+    assert "known       map.degree_law" in succeed("protocol", "switched.yaml").stdout
     assert not Path("runs").exists()
 
 
 def missing(path: Path) -> list[str]:
-    result = kfeat("plan", path, "--missing")
-    assert result.exit_code == 0, result.output
+    result = succeed("plan", path, "--missing")
     return result.stdout.replace(f"missing: {path}: ", "").splitlines()
 
 

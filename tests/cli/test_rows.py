@@ -12,7 +12,7 @@ from kfeat.analysis.records import record
 from kfeat.experiments.store import ROWS, read_rows, write_rows
 from kfeat.render.rows import render_rows
 from tests.cells import fake_row, planned
-from tests.cli.test_run import kfeat
+from tests.cli.commands import kfeat, refusal, succeed
 from tests.experiments.rows import row
 
 Write = Callable[..., Path]
@@ -29,8 +29,7 @@ def small(write: Write) -> Path:
 
 
 def test_a_table_has_what_differs_and_says_what_is_the_same(small: Path) -> None:
-    shown = kfeat("rows", small)
-    assert shown.exit_code == 0, shown.output
+    shown = succeed("rows", small)
     header, _, *lines = shown.stdout.split("\n\n")[0].splitlines()
     assert len(lines) == 5
     assert header.split()[:4] == ["id", "status", "repeat", "map"]
@@ -38,8 +37,7 @@ def test_a_table_has_what_differs_and_says_what_is_the_same(small: Path) -> None
     assert "50.00" in lines[0]  # per cent, with the digits of every table
     assert "the same in all 5 rows" in shown.stdout
     assert "dataset = digits" in shown.stdout
-    one = kfeat("rows", "show", small, "--where", f"id={planned(small)[0].id}")
-    assert "map.n_components" in one.stdout
+    assert "map.n_components" in kfeat("rows", "show", small, "--where", f"id={planned(small)[0].id}").stdout
 
 
 @pytest.mark.parametrize(
@@ -56,9 +54,7 @@ def test_a_table_has_what_differs_and_says_what_is_the_same(small: Path) -> None
 )
 def test_where_takes_parameters_and_quantities(small: Path, wheres: list[str], number: int) -> None:
     words = [word for where in wheres for word in ("--where", where)]
-    shown = kfeat("rows", small, "--format", "jsonl", *words)
-    assert shown.exit_code == 0, shown.output
-    assert len(shown.stdout.splitlines()) == number
+    assert len(succeed("rows", small, "--format", "jsonl", *words).stdout.splitlines()) == number
 
 
 @pytest.mark.parametrize(
@@ -91,9 +87,7 @@ def test_csv_and_lines_of_json_have_every_column_at_full_precision(small: Path) 
 
 def test_published_rows_stand_in_where_there_are_none_of_yours(small: Path) -> None:
     Path("runs").rename("results")
-    shown = kfeat("rows", small)
-    assert shown.exit_code == 0
-    assert "the published rows of results" in shown.stderr
+    assert "the published rows of results" in succeed("rows", small).stderr
     assert kfeat("rows", small, "--results", "nowhere").exit_code == 2
 
 
@@ -115,8 +109,7 @@ def test_rows_of_several_machines_are_merged_the_better_of_two() -> None:
     write_rows(Path("two/paper/table"), [row("a"), row("d", "stopped")])
     write_rows(Path("two/other"), [row("e")])
     write_rows(Path("all/paper/table"), [row("b", accuracy=0.2), row("c", accuracy=0.3)])
-    merged = kfeat("rows", "merge", "one", "two", "--into", "all")
-    assert merged.exit_code == 0, merged.output
+    merged = succeed("rows", "merge", "one", "two", "--into", "all")
     assert "all/paper/table: 4 rows, 2 new, 0 better than before" in merged.stdout
     found = read_rows(Path("all/paper/table"))
     assert {key: (one["status"], one.get("accuracy")) for key, one in found.items()} == {
@@ -138,9 +131,7 @@ def test_rows_of_several_machines_are_merged_the_better_of_two() -> None:
 def test_a_merge_that_cannot_be_is_refused_before_anything_is_written() -> None:
     write_rows(Path("one/a"), [row("a")])
     write_rows(Path("one/b"), [row("b", accuracy="high")])
-    wrong = kfeat("rows", "merge", "one", "--into", "all")
-    assert wrong.exit_code == 2
-    assert "accuracy: expected a number" in wrong.stderr
+    assert "accuracy: expected a number" in refusal("rows", "merge", "one", "--into", "all")
     write_rows(Path("runs/b"), [row("b")])
     for arguments, words in (
         (("one/a", "--into", "runs"), "--into runs/a"),
@@ -149,11 +140,9 @@ def test_a_merge_that_cannot_be_is_refused_before_anything_is_written() -> None:
         (("one", "--into", "one/inner"), "lies within"),
         (("one",), "--into"),
     ):
-        refused = kfeat("rows", "merge", *arguments)
-        assert refused.exit_code == 2
-        assert words in refused.stderr
+        assert words in refusal("rows", "merge", *arguments)
     assert not Path("all").exists()
-    assert kfeat("rows", "merge", "one/a", "--into", "all/a").exit_code == 0
+    succeed("rows", "merge", "one/a", "--into", "all/a")
     assert Path("all/a/trials.jsonl").is_file()
 
 
@@ -173,7 +162,7 @@ def test_a_merge_that_the_disk_does_not_take_leaves_the_rows(
     assert refused.exit_code == 2
     assert "No space left" in refused.stderr
     assert Path("all/a", ROWS).read_bytes() == before
-    assert kfeat("rows", "merge", "one", "--into", "all").exit_code == 0
+    succeed("rows", "merge", "one", "--into", "all")
     assert set(read_rows(Path("all/a"))) == {"a", "x", "y"}
 
 
@@ -196,8 +185,7 @@ def test_where_takes_a_text_that_looks_like_a_number(small: Path) -> None:
     ]
     write_rows(Path("runs/small"), rows)
     for host in hosts:
-        shown = kfeat("rows", small, "--format", "jsonl", "--where", f"host={host}")
-        assert shown.exit_code == 0, shown.output
+        shown = succeed("rows", small, "--format", "jsonl", "--where", f"host={host}")
         assert shown.stdout.count(host) == len(shown.stdout.splitlines()) == 1
     both = kfeat("rows", small, "--format", "jsonl", "--where", "host=['12345678', nine]")
     assert len(both.stdout.splitlines()) == 2

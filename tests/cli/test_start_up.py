@@ -8,7 +8,7 @@ from pathlib import Path
 from kfeat.cli.main import POSTPONED
 from kfeat.experiments.store import write_rows
 from tests.cells import fake_row, planned
-from tests.cli.test_run import kfeat
+from tests.cli.commands import kfeat
 
 Write = Callable[..., Path]
 # A module whose loading is postponed stands in sys.modules, as one of another class than ModuleType.

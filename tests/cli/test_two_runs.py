@@ -13,7 +13,7 @@ from filelock import FileLock
 from kfeat import files
 from kfeat.experiments.store import LOCK, ROWS, read_rows, write_rows
 from tests.cells import fake_row, planned
-from tests.cli.test_run import kfeat
+from tests.cli.commands import kfeat, succeed
 
 Write = Callable[..., Path]
 
@@ -77,13 +77,13 @@ def test_ctrl_c_ends_the_waiting(small: Path, other: FileLock) -> None:
     assert not Path("runs/small", ROWS).exists()
     other.release()
     save_all(small)
-    assert kfeat("run", small, "-q").exit_code == 0
+    succeed("run", small, "-q")
 
 
 def test_what_only_reads_rows_does_not_wait(small: Path, other: FileLock) -> None:
     save_all(small)
     for command in ("check", "report", "publish", "rows", "plan"):
-        assert kfeat(command, small).exit_code == 0
+        succeed(command, small)
 
 
 def test_a_config_that_changes_between_two_runs_keeps_the_rows_of_before(small: Path) -> None:

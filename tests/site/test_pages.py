@@ -27,7 +27,7 @@ from kfeat.site.links import slug
 from kfeat.site.papers import papers
 from kfeat.site.scripts import script
 from tests.cells import planned
-from tests.cli.test_run import kfeat
+from tests.cli.commands import kfeat
 from tests.site.conftest import HOSTILE, ROOT, experiments_in
 
 
