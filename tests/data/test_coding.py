@@ -24,14 +24,10 @@ def loaded(folder, text=CSV, **options):
     return files.loaded(folder, text, **WORDS | options)
 
 
-def coding(folder, text=CSV, **options):
-    return loaded(folder, text, **options).coding
-
-
 @pytest.fixture(scope="module")
 def known(tmp_path_factory):
     """What is learnt from the rows above, with all their words declared."""
-    return coding(tmp_path_factory.mktemp("known"), levels=LEVELS)
+    return loaded(tmp_path_factory.mktemp("known"), levels=LEVELS).coding
 
 
 def frame(**columns):
@@ -70,7 +66,6 @@ def test_arrays_are_taken_in_the_order_of_training(tmp_path):
             {"age": [1, "old", "old", "new"], "colour": ["red"] * 4, "size": ["S"] * 4},
             "rows 2, 3, 4, column age: expected a number, got 'old', 'new'",
         ),
-        ({"age": ["old"], "colour": ["red"], "size": ["S"]}, "row 1, column age: .* got 'old'"),
         ({"age": [1, None], "colour": ["red"] * 2, "size": ["S"] * 2}, "row 2, column age: .* missing cell"),
         ({"age": [1], "colour": [None], "size": ["S"]}, "row 1, column colour: .* missing cell"),
         ({"age": [np.inf], "colour": ["red"], "size": ["S"]}, "row 1, column age: expected a finite number"),
@@ -95,7 +90,9 @@ def test_a_column_twice_is_refused(known):
 
 def test_whole_floats_stand_for_the_words_they_were(tmp_path):
     levels = {"rooms": ["1", "2", "more"]}
-    found = coding(tmp_path, "rooms,y\n1,0\n2,1\n2,1\n", levels=levels, categorical="ordinal", target="y")
+    found = loaded(
+        tmp_path, "rooms,y\n1,0\n2,1\n2,1\n", levels=levels, categorical="ordinal", target="y"
+    ).coding
     assert found.matrix(frame(rooms=[1.0, 2.0])).tolist() == [[0], [1]]
     assert found.matrix(frame(rooms=[2, 1])).tolist() == [[1], [0]]
     assert found.matrix(frame(rooms=["more", "1"])).tolist() == [[2], [0]]
@@ -186,12 +183,12 @@ def test_formats_without_names_take_columns_as_they_are(tmp_path):
 
 
 def test_labels(tmp_path):
-    found = coding(tmp_path)
+    found = loaded(tmp_path).coding
     with pytest.raises(DataError, match="row 2, column y: expected one of no, yes, got 'maybe'"):
         found.labels(frame(y=["no", "maybe"]))
     with pytest.raises(DataError, match="labels in a column y, got the columns a"):
         found.labels(frame(a=[1]))
-    numbers = coding(tmp_path, "a,y\n1,3\n2,5\n")
+    numbers = loaded(tmp_path, "a,y\n1,3\n2,5\n").coding
     assert numbers.labels(frame(y=[5.0, 3.0])).dtype == np.int64
     with pytest.raises(DataError, match="row 2, column y: expected a finite number, got 'inf'"):
         numbers.labels(frame(y=[3, np.inf]))

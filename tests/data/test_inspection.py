@@ -4,12 +4,11 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from kfeat.cli import main
 from kfeat.data.inspection import inspect
 from kfeat.data.sources import FileSource
 from kfeat.errors import DataError
+from tests.cli.commands import kfeat, refusal, succeed
 from tests.data.files import write
 
 CSV = ",age,colour,when,y\r\n0,1,red,2020-01-01,yes\r\n1,,blue,2020-01-02,no\r\n2,3,red,2020-03-03,yes\r\n"
@@ -71,7 +70,7 @@ def test_formats_without_names(tmp_path):
 
 
 def info(*arguments):
-    return CliRunner().invoke(main, ["data", "info", *arguments])
+    return succeed("data", "info", *arguments).stdout
 
 
 @pytest.fixture
@@ -81,34 +80,29 @@ def file(tmp_path, monkeypatch):
 
 
 def test_the_command_shows_it(file, tmp_path):
-    result = info(file)
-    assert result.exit_code == 0
-    assert "n_rows: {train: 3}" in result.stdout
-    assert "1 to 3, mean 2" in result.stdout
-    assert "--target COLUMN" in result.stdout
+    shown = info(file)
+    assert "n_rows: {train: 3}" in shown
+    assert "1 to 3, mean 2" in shown
+    assert "--target COLUMN" in shown
     settings = ("--set", "categorical=one_hot", "--set", "missing=mean", "--set", "drop=[when, 0]")
-    result = info(file, "--target", "y", *settings)
-    assert result.exit_code == 0
-    assert "train: {'no': 1, 'yes': 2}" in result.stdout
-    assert "one_hot" in result.stdout
-    assert "--target" not in result.stdout
+    shown = info(file, "--target", "y", *settings)
+    assert "train: {'no': 1, 'yes': 2}" in shown
+    assert "one_hot" in shown
+    assert "--target" not in shown
     path = str(write(tmp_path, "a;y\n1.5;0\n2;1\n", "signs.csv"))
-    result = info(path, "--target", "y", "--set", "delimiter=;")
-    assert result.exit_code == 0, result.stderr
-    assert "1.5 to 2, mean 1.75" in result.stdout
+    assert "1.5 to 2, mean 1.75" in info(path, "--target", "y", "--set", "delimiter=;")
 
 
 def test_the_table_is_not_too_wide(file, tmp_path):
     text = f"{'long ' * 30},y\n" + "".join(f"{'word ' * 30}{i % 3},{i % 2}\n" for i in range(9))
-    shown = info(str(write(tmp_path, text, "wide.csv"))).stdout
+    shown = info(str(write(tmp_path, text, "wide.csv")))
     assert max(map(len, shown.splitlines()[1:4])) < 110
     assert "..." in shown
 
 
 def test_the_command_says_what_stands_in_the_way(file, tmp_path):
-    result = info(file, "--target", "-1")
-    assert result.exit_code == 2
-    assert "colour" in result.stdout
+    result = kfeat("data", "info", file, "--target", "-1")
+    assert (result.exit_code, "colour" in result.stdout) == (2, True)
     assert "row 2, column age" in result.stderr
     for arguments, said in (
         ([file, "--set", "missing=all"], "missing: expected"),
@@ -117,13 +111,12 @@ def test_the_command_says_what_stands_in_the_way(file, tmp_path):
         ([str(write(tmp_path, "PK", "toy.xlsx"))], "save the sheet as `CSV UTF-8`"),
         (["digits", "--target", "y"], "digits is a registered dataset"),
     ):
-        result = info(*arguments)
-        assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
+        assert said in refusal("data", "info", *arguments)
 
 
 def test_json(file):
-    found = json.loads(info(file, "--format", "json").stdout)
+    found = json.loads(info(file, "--format", "json"))
     kinds = [column["holds"] for column in found["columns"]]
     assert kinds == ["numbers", "numbers", "words", "dates", "words"]
-    known = json.loads(info("digits", "--format", "json").stdout)
+    known = json.loads(info("digits", "--format", "json"))
     assert (known["name"], known["shape"]["train"]) == ("digits", [1797, 64])

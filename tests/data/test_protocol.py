@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from pydantic import ValidationError
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
+from sklearn.preprocessing import PowerTransformer
 
 from kfeat.data.dataset import Part, Raw
-from kfeat.data.preparation import prepare
+from kfeat.data.preparation import apply_chain, learn_chain, prepare
 from kfeat.data.protocol import Protocol
 from kfeat.errors import DataError
+from tests.data.files import dense
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(3, 2, (90, 5)) * (RNG.random((90, 5)) < 0.5)
@@ -39,10 +41,6 @@ def raw(X=X, y=Y, n_train=60, task="classification"):
 
 def protocol(**switches):
     return Protocol.model_validate({"dtype": "float64", **switches})
-
-
-def dense(X):
-    return X.toarray() if issparse(X) else X
 
 
 @pytest.mark.parametrize("scale", SCALINGS, ids=str)
@@ -82,6 +80,19 @@ def test_scalings_by_their_formulas():
     for scale, numbers in expected.items():
         data = prepare(raw(), protocol(scale=scale), 0)
         assert_allclose(np.vstack([data.X_train, data.X_test]), numbers, atol=1e-12, err_msg=scale)
+
+
+@pytest.mark.parametrize("step", ["zscore_numbers", "power"])
+def test_columns_of_numbers_are_scaled_and_those_of_0_and_1_stay(step):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.lognormal(2, 1, 900), 1.0 * (rng.random(900) < 0.1), rng.normal(5, 3, 900)])
+    chain = learn_chain(protocol(scale=step).scale, lambda: [X[:400], X[400:]])
+    Z = apply_chain(chain, X)
+    assert_array_equal(Z[:, 1], X[:, 1])
+    assert_allclose(Z[:, [0, 2]].mean(axis=0), 0, atol=1e-9)
+    assert_allclose(Z[:, [0, 2]].std(axis=0), 1, rtol=1e-9)
+    if step == "power":  # learnt from all rows, since there are few
+        assert_allclose(Z[:, [0, 2]], PowerTransformer().fit_transform(X[:, [0, 2]]))
 
 
 @pytest.mark.parametrize("scale", SCALINGS, ids=str)

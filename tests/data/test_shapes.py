@@ -5,7 +5,6 @@ import pytest
 from kfeat.data import FileSource, Protocol, load
 from kfeat.data.catalogue import Shape, shape_of
 from kfeat.data.generators import Normal
-from kfeat.data.protocol import split_sizes
 
 SPLITS = [
     {"kind": "all"},
@@ -18,6 +17,8 @@ SPLITS = [
     {"kind": "fraction", "train": 0.6, "file": "train"},
     {"kind": "official"},
     {"kind": "official", "max_train": 12, "max_test": 5},
+    {"kind": "in_order", "n_train": 90},
+    {"kind": "in_order", "n_train": 90, "n_test": 3},
 ]
 
 
@@ -53,10 +54,3 @@ def test_the_registry_and_generators_say_it_without_any_file():
     drawn = Normal(name="normal", n=50, d=3)
     protocol = Protocol.model_validate({"split": "all"})
     assert shape_of(drawn, protocol) == Shape(50, 50, 3, generated=150)
-
-
-def test_a_split_in_order_takes_what_it_says_and_the_rest():
-    split = Protocol.model_validate({"split": {"kind": "in_order", "n_train": 90}}).split
-    assert split_sizes(split, 80, 20, "numbers") == (90, 10)
-    few = Protocol.model_validate({"split": {"kind": "in_order", "n_train": 90, "n_test": 3}}).split
-    assert split_sizes(few, 80, 20, "numbers") == (90, 3)

@@ -15,24 +15,6 @@ CSV = "a,b,y\n" + "".join(f"{i},{i * i},{i % 2}\n" for i in range(40))
 HALF = Protocol.model_validate({"split": {"kind": "fraction", "train": 0.5, "seed": 0}})
 
 
-def test_own_csv_in_one_line(tmp_path):
-    path = write(tmp_path, CSV, "my.csv")
-    data = load({"path": str(path), "target": "y"}, HALF, cache=tmp_path / "cache")
-    assert data.X_train.shape == (20, 2)
-    assert_array_equal(data.y_train, data.X_train[:, 0].astype(int) % 2)
-    assert (data.name, data.task, data.verified) == ("my.csv", "classification", False)
-
-
-def test_own_train_and_test_files(tmp_path):
-    source = {
-        "path": str(write(tmp_path, "1 1:1 2:2\n-1 1:3\n", "train.svm")),
-        "test": str(write(tmp_path, "1 3:1\n", "test.svm")),
-    }
-    data = load(source, cache=tmp_path / "cache")
-    assert data.X_train.shape == (2, 3)
-    assert data.X_test.shape == (1, 3)
-
-
 def test_own_files_are_parsed_once_and_again_when_they_change(tmp_path):
     path = write(tmp_path, CSV, "my.csv")
     source = {"path": str(path), "target": "y"}
@@ -68,6 +50,7 @@ def test_own_files_can_be_pinned(tmp_path):
 def test_words_as_labels_keep_their_names(tmp_path):
     path = write(tmp_path, CSV.replace(",0\n", ",no\n").replace(",1\n", ",yes\n"), "my.csv")
     data = load({"path": str(path), "target": "y"}, HALF, cache=tmp_path)
+    assert (data.name, data.task, data.verified) == ("my.csv", "classification", False)
     assert data.label_names == ("no", "yes")
     against = Protocol.model_validate({**HALF.model_dump(mode="json"), "binarise": {"positive": "no"}})
     signs = load({"path": str(path), "target": "y"}, against, cache=tmp_path)
@@ -115,11 +98,3 @@ def test_canonical_form_comes_back(source):
     assert adapter.validate_python(adapter.dump_python(parsed, mode="json")) == parsed
     assert len({parsed, adapter.validate_python(adapter.dump_python(parsed, mode="json"))}) == 1  # a key
     assert isinstance(parsed, FileSource) == (isinstance(source, dict) and "path" in source)
-
-
-def test_protocol_may_be_a_mapping_and_is_parsed_strictly():
-    spec = {"name": "dense", "n": 20, "d": 3}
-    given = load(spec, {"split": {"kind": "fraction", "train": 0.5, "seed": 0}})
-    assert_array_equal(given.X_train, load(spec, HALF).X_train)
-    with pytest.raises(ConfigError, match=r"protocol\.scaling: unknown key"):
-        load(spec, {"scaling": "none"})

@@ -116,13 +116,11 @@ def test_named_arrays_without_labels(tmp_path, kind):
     ("text", "message"),
     [
         ("age,colour\n1,red\n2,red\n3,red\nx,pink\n", "row 4, column age: expected a number, got 'x'"),
-        ("age,colour\n1,red\n2,red\n3,red\nold,red\n", "row 4, column age: .* got 'old'"),
         ("age,color\n1,red\n", "missing: colour; not known: color"),
         ("age,colour\n1,red\n1,red\n1\n", "line 4: expected 2 columns, got 1"),
         ("age,colour\n1,red\n1,red\n1,red,red\n", "line 4: expected 2 columns, got 3"),
         ("age,colour,y\n1,red,c\n", "row 1, column y: expected one of a, b, got 'c'"),
         ("age,colour,y\n1,red,\n", "row 1, column y: expected a value, got a missing cell"),
-        ("age,colour\ninf,red\n", "row 1, column age: expected a finite number"),
         ("age,colour\n", "lines of data below the header"),
         ("", "empty file"),
     ],
