@@ -1,15 +1,11 @@
 """Claims on made-up rows of two kernels and three sizes, with planted faults."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from kfeat.analysis.cells import Cell
 from kfeat.analysis.claims import (
     DIRECTION_ONLY,
     EXPLAINED,
@@ -19,37 +15,34 @@ from kfeat.analysis.claims import (
     REPRODUCED,
     UNEXPLAINED,
     Cited,
-    ClaimVerdict,
     claim_verdicts,
 )
 from kfeat.analysis.statistics import growth_exponent
 from kfeat.errors import ConfigError
-from kfeat.experiments.config import Experiment, load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.paper import Claim
-from kfeat.experiments.plan import Trial
 from kfeat.render.files import check_report
 from tests.cells import cells_with, fake_row
 
 TS, RM, EXACT = {"map": "tensor_sketch"}, {"map": "random_maclaurin"}, {"map": "exact"}
 SIZES = (64, 128, 256)
 MAPPING = ("map_fit", "map_train", "map_test")
-Row = dict[str, Any]
 
 
 @pytest.fixture
-def grid(write: Callable[..., Path]) -> Experiment:
+def grid(write):
     """Two kernels (coef0 0 and 1), two maps of three sizes each, an exact kernel SVM, three repeats."""
     path = write(**{"coef0: 1": "coef0: [0, 1]", "n_components: 64": f"n_components: {list(SIZES)}"})
     return load_experiment(path, repeats=3)
 
 
-def key(trial: Trial) -> tuple[str, int | None, float]:
+def key(trial):
     """Map, size and coef0 of a trial."""
     size = trial.map.parameters["n_components"] if trial.map else None
     return trial.map.name if trial.map else "exact", size, trial.kernel.parameters["coef0"]
 
 
-def scored(trial: Trial) -> Row:
+def scored(trial):
     """Tensor Sketch 5 points above Random Maclaurin for coef0 = 0 and 1 point for 1; D adds 1, 2, 3."""
     name, size, coef0 = key(trial)
     base = {"tensor_sketch": 0.85, "random_maclaurin": 0.84 if coef0 else 0.80, "exact": 0.90}[name]
@@ -60,21 +53,21 @@ def scored(trial: Trial) -> Row:
     return fake_row(trial, accuracy, seconds=timed(cpu), n_features=64)
 
 
-def timed(cpu: dict[str, float]) -> dict[str, dict[str, float]]:
+def timed(cpu):
     """CPU seconds by phase, as rows have them."""
     return {phase: {"cpu": seconds, "wall": seconds} for phase, seconds in cpu.items()}
 
 
-def claim(**keys: Any) -> Claim:
+def claim(**keys):
     return Claim.model_validate({"text": "So it is", "where": "Section 6"} | keys)
 
 
-def one(grid: Experiment, cells: list[Cell], **keys: Any) -> ClaimVerdict:
+def one(grid, cells, **keys):
     (found,) = claim_verdicts(replace(grid, claims=[claim(**keys)]), cells)
     return found
 
 
-def test_the_direction_holds_or_is_not_reproduced(grid: Experiment) -> None:
+def test_the_direction_holds_or_is_not_reproduced(grid):
     cells = cells_with(grid, scored)
     assert one(grid, cells, difference=[TS, RM], above=0).verdict == REPRODUCED
     wrong = one(grid, cells, difference=[RM, TS], above=0)
@@ -83,7 +76,7 @@ def test_the_direction_holds_or_is_not_reproduced(grid: Experiment) -> None:
     assert one(grid, cells, value=TS, above=80, below=87).verdict == UNEXPLAINED
 
 
-def test_each_listed_value_is_a_case_with_its_own_printed_number(grid: Experiment) -> None:
+def test_each_listed_value_is_a_case_with_its_own_printed_number(grid):
     cells = cells_with(grid, scored)
     both = {"map": ["tensor_sketch", "random_maclaurin"], "map.n_components": list(SIZES)}
     near = [86, 87, 88, 85, 86, 87]  # at coef0 = 1; Random Maclaurin's are a point below Tensor Sketch's
@@ -108,17 +101,17 @@ def test_each_listed_value_is_a_case_with_its_own_printed_number(grid: Experimen
         )
 
 
-def test_a_list_that_both_sides_have_is_one(grid: Experiment) -> None:
+def test_a_list_that_both_sides_have_is_one(grid):
     common = {"kernel.coef0": [0, 1], "map.n_components": 64}
     sides = [TS | common, RM | common]
     across = one(grid, cells_with(grid, scored), difference=sides, across=True, above=0)
     assert [round(case.number or 0) for case in across.cases] == [5, 1]
 
 
-def test_an_explanation_needs_evidence_that_is_reproduced(grid: Experiment) -> None:
+def test_an_explanation_needs_evidence_that_is_reproduced(grid):
     cells = cells_with(grid, scored)
 
-    def verdict(cited: str | None, **keys: Any) -> str:
+    def verdict(cited, **keys):
         said = claim(difference=[RM, TS], above=0, explanation="Rain.", **keys)
         (found,) = claim_verdicts(
             replace(grid, claims=[said]), cells, lambda citation: Cited(citation, cited or "")
@@ -132,10 +125,9 @@ def test_an_explanation_needs_evidence_that_is_reproduced(grid: Experiment) -> N
     assert verdict(REPRODUCED, evidence=["other#wet"], kind="own") == REFUTED  # a claim of one's own asks
 
 
-def test_there_is_a_case_per_setting_and_size_and_the_least_favourable_is_named(grid: Experiment) -> None:
+def test_there_is_a_case_per_setting_and_size_and_the_least_favourable_is_named(grid):
     found = one(grid, cells_with(grid, scored), difference=[TS, RM], above=0)
     assert len(found.cases) == 6
-    assert found.decisive is not None
     assert found.decisive.number == pytest.approx(1.0)
     assert "(1 + <x, y>)^2, D = " in found.decisive.name
     assert "6 of 6 hold; least favourable: (1 + <x, y>)^2, D = " in found.ours
@@ -143,10 +135,10 @@ def test_there_is_a_case_per_setting_and_size_and_the_least_favourable_is_named(
     assert "all: +1.00 to +5.00" in found.ours
 
 
-def test_for_selects_settings_and_sizes_and_a_list_means_one_of(grid: Experiment) -> None:
+def test_for_selects_settings_and_sizes_and_a_list_means_one_of(grid):
     cells = cells_with(grid, scored)
 
-    def number(**keys: Any) -> int:
+    def number(**keys):
         return len(one(grid, cells, above=-100, **keys).cases)
 
     assert number(difference=[TS, RM], **{"for": {"kernel.coef0": 0.0}}) == 3
@@ -158,9 +150,9 @@ def test_for_selects_settings_and_sizes_and_a_list_means_one_of(grid: Experiment
     assert number(difference=[{"map.n_components": 64, **TS}, RM]) == 6
 
 
-def test_all_needs_every_case_and_any_one_of_them(grid: Experiment) -> None:
+def test_all_needs_every_case_and_any_one_of_them(grid):
     cells = cells_with(grid, scored)
-    keys: dict[str, Any] = {"difference": [TS, RM], "above": 3}
+    keys = {"difference": [TS, RM], "above": 3}
     assert one(grid, cells, **keys).verdict == UNEXPLAINED
     some = one(grid, cells, **keys, cases="any")
     assert some.verdict == REPRODUCED
@@ -168,9 +160,9 @@ def test_all_needs_every_case_and_any_one_of_them(grid: Experiment) -> None:
     assert one(grid, cells, difference=[TS, RM], above=6, cases="any").verdict == UNEXPLAINED
 
 
-def test_the_size_is_that_of_the_same_cases(grid: Experiment) -> None:
+def test_the_size_is_that_of_the_same_cases(grid):
     cells = cells_with(grid, scored)
-    keys: dict[str, Any] = {"difference": [TS, RM], "above": 0}
+    keys = {"difference": [TS, RM], "above": 0}
     assert one(grid, cells, **keys, size=[0.5, 6]).verdict == REPRODUCED
     off = one(grid, cells, **keys, size=[4, 6], printed="5 points")
     assert off.verdict == DIRECTION_ONLY
@@ -181,7 +173,7 @@ def test_the_size_is_that_of_the_same_cases(grid: Experiment) -> None:
     assert one(grid, cells, **keys, size=[None, 2]).verdict == DIRECTION_ONLY
 
 
-def noisy(trial: Trial, shift: float = 0.0) -> Row:
+def noisy(trial, shift=0.0):
     """Three draws 5 points apart; `shift` moves Tensor Sketch."""
     moved = shift * (key(trial)[0] == TS["map"])
     return scored(trial) | {"accuracy": 0.8 + 0.05 * (trial.repeat - 1) + moved}
@@ -189,9 +181,7 @@ def noisy(trial: Trial, shift: float = 0.0) -> Row:
 
 @pytest.mark.parametrize("shift", [0.001, -0.001])
 @pytest.mark.parametrize("which", ["all", "any"])
-def test_a_bound_inside_the_interval_is_open_on_either_side(
-    grid: Experiment, shift: float, which: str
-) -> None:
+def test_a_bound_inside_the_interval_is_open_on_either_side(grid, shift, which):
     cells = cells_with(grid, lambda trial: noisy(trial, shift))
     found = one(grid, cells, difference=[TS, RM], above=0, cases=which)
     assert found.verdict == OPEN
@@ -200,7 +190,7 @@ def test_a_bound_inside_the_interval_is_open_on_either_side(
     assert explained.verdict == OPEN  # nothing is refuted, so that nothing is explained away
 
 
-def test_single_draws_are_open_whichever_side_they_are_on(grid: Experiment) -> None:
+def test_single_draws_are_open_whichever_side_they_are_on(grid):
     single = cells_with(grid, lambda trial: scored(trial) if trial.repeat == 0 else None)
     for sides in ([TS, RM], [RM, TS]):
         found = one(grid, single, difference=sides, above=0)
@@ -210,23 +200,23 @@ def test_single_draws_are_open_whichever_side_they_are_on(grid: Experiment) -> N
     assert one(grid, single, of="fit", ratio=[RM, TS], below=0.5).verdict == UNEXPLAINED
 
 
-def test_draws_that_tie_are_as_uncertain_as_the_rounding_to_whole_test_rows(grid: Experiment) -> None:
+def test_draws_that_tie_are_as_uncertain_as_the_rounding_to_whole_test_rows(grid):
     """Of 1,000 test rows here: a tenth of a row more is no difference, and a hundred rows are one."""
 
-    def tied(more: float, **others: Any) -> Callable[[Trial], Row]:
+    def tied(more, **others):
         return lambda trial: fake_row(trial, 0.8 + more * (key(trial)[0] == TS["map"]), **others)
 
-    keys: dict[str, Any] = {"difference": [TS, RM], "above": 0}
+    keys = {"difference": [TS, RM], "above": 0}
     assert one(grid, cells_with(grid, tied(0.0001)), **keys).verdict == OPEN
     assert one(grid, cells_with(grid, tied(0.1)), **keys).verdict == REPRODUCED
     same = cells_with(grid, tied(0.0001, predictions="of a map without a draw"))
     assert one(grid, same, **keys).verdict == REPRODUCED
 
 
-def test_times_of_those_that_ended_are_none_where_others_were_stopped(grid: Experiment) -> None:
+def test_times_of_those_that_ended_are_none_where_others_were_stopped(grid):
     """The mean over those that ended is that of the quickest."""
 
-    def row(trial: Trial) -> Row:
+    def row(trial):
         late = key(trial)[0] == TS["map"] and trial.repeat == 2
         return {**scored(trial), **({"status": "stopped", "limit_s": 99.0} if late else {})}
 
@@ -234,28 +224,25 @@ def test_times_of_those_that_ended_are_none_where_others_were_stopped(grid: Expe
     assert (found.verdict, "stopped at the time limit" in found.ours) == (MISSING, True)
 
 
-def test_the_case_that_refutes_is_judged_as_one_of_many(grid: Experiment) -> None:
+def test_the_case_that_refutes_is_judged_as_one_of_many(grid):
     """The worst of six cases is beyond its own 95 % interval, and within that of six chosen from."""
 
-    def slightly(trial: Trial) -> Row:
+    def slightly(trial):
         lower = -0.006 if key(trial) == (TS["map"], 64, 0.0) else 0.02
         moved = lower * (key(trial)[0] == TS["map"]) + 0.002 * (trial.repeat - 1)
         return scored(trial) | {"accuracy": 0.8 + moved}
 
     found = one(grid, cells_with(grid, slightly), difference=[TS, RM], above=0)
     worst = found.decisive
-    assert worst is not None
-    assert worst.interval is not None
     assert worst.interval[1] < 0
     wider = worst.interval_at(1 - 0.05 / 6)
-    assert wider is not None
     assert wider[1] > 0
     assert "5 of 6 hold, 1 fails" in found.ours
     assert found.verdict == OPEN
 
 
 @pytest.mark.parametrize("keys", [{"above": 0.0}, {"above": -0.5, "below": 0.5}])
-def test_false_alarms_are_as_rare_as_stated(grid: Experiment, keys: dict[str, float]) -> None:
+def test_false_alarms_are_as_rare_as_stated(grid, keys):
     """Nothing tells the maps apart: claims that they differ stand, or fall, in few of many worlds."""
     random, n, decided = np.random.default_rng(3), 100, 0
     for _ in range(n):
@@ -264,7 +251,7 @@ def test_false_alarms_are_as_rare_as_stated(grid: Experiment, keys: dict[str, fl
     assert decided / n < 0.05 + 3 * (0.05 * 0.95 / n) ** 0.5
 
 
-def test_times_are_seconds_and_factors(grid: Experiment) -> None:
+def test_times_are_seconds_and_factors(grid):
     cells = cells_with(grid, scored)
     speed = one(grid, cells, of="train", ratio=[EXACT, TS], above=1, size=[3, 5])
     assert speed.verdict == REPRODUCED
@@ -273,7 +260,7 @@ def test_times_are_seconds_and_factors(grid: Experiment) -> None:
     assert one(grid, cells, of="live", value=RM, above=10).ours.startswith("6 of 6 hold")
 
 
-def test_growth_is_the_growth_exponent(grid: Experiment) -> None:
+def test_growth_is_the_growth_exponent(grid):
     found = one(grid, cells_with(grid, scored), of="map", growth=RM, above=1.9, below=2.1)
     assert [case.number for case in found.cases] == pytest.approx([2.0, 2.0])
     assert found.verdict == REPRODUCED
@@ -283,7 +270,7 @@ def test_growth_is_the_growth_exponent(grid: Experiment) -> None:
     assert growth_exponent([(1, 0.0), (2, 0.0)]) is None
 
 
-def test_growth_with_the_features_of_the_data(write: Callable[..., Path]) -> None:
+def test_growth_with_the_features_of_the_data(write):
     settings = "\n".join(
         f"  - {{dataset: {{name: dense, n: 50, d: {d}}}, maps: [{{name: tensor_sketch, n_components: {d}}}]}}"
         for d in (8, 16, 32)
@@ -291,23 +278,23 @@ def test_growth_with_the_features_of_the_data(write: Callable[..., Path]) -> Non
     path = write(**{"dataset: digits": f"settings:\n{settings}", "n_train: 300, n_test: 200": "n_train: 30"})
     experiment = load_experiment(path)
 
-    def row(trial: Trial) -> Row:
+    def row(trial):
         d = key(trial)[1] or 1
         return scored(trial) | {"n_features": d, "seconds": timed(dict.fromkeys(MAPPING, d**1.5))}
 
-    keys: dict[str, Any] = {"of": "map", "growth": TS, "against": "n_features", "across": True, "above": 1}
+    keys = {"of": "map", "growth": TS, "against": "n_features", "across": True, "above": 1}
     found = one(experiment, cells_with(experiment, row), **keys)
     assert [case.number for case in found.cases] == pytest.approx([1.5])
     assert one(experiment, cells_with(experiment, lambda _: None), **keys).verdict == MISSING
 
 
-def test_what_is_not_there_is_missing_unless_the_rest_decides(grid: Experiment) -> None:
-    def without(names: tuple[str, ...]) -> Callable[[Trial], Row | None]:
+def test_what_is_not_there_is_missing_unless_the_rest_decides(grid):
+    def without(names):
         return lambda trial: None if key(trial)[0] in names or key(trial)[2] == 1 else scored(trial)
 
     none = cells_with(grid, lambda _: None)
     half = cells_with(grid, without(()))
-    above: dict[str, Any] = {"difference": [TS, RM], "above": 0}
+    above = {"difference": [TS, RM], "above": 0}
     assert one(grid, none, **above).verdict == MISSING
     assert "6 of 6 missing: no rows" in one(grid, none, **above).ours
     late = cells_with(grid, lambda trial: {**scored(trial), "status": "stopped", "limit_s": 9.0})
@@ -322,7 +309,7 @@ def test_what_is_not_there_is_missing_unless_the_rest_decides(grid: Experiment) 
     )
 
 
-def test_times_that_do_not_count_are_missing(grid: Experiment) -> None:
+def test_times_that_do_not_count_are_missing(grid):
     cells = cells_with(grid, lambda trial: scored(trial) | {"timed": False})
     found = one(grid, cells, of="fit", ratio=[RM, TS], above=0)
     assert found.verdict == MISSING
@@ -331,8 +318,8 @@ def test_times_that_do_not_count_are_missing(grid: Experiment) -> None:
     assert one(grid, cells, of="map", growth=TS, above=0).verdict == MISSING
 
 
-def test_the_ratio_of_two_spreads_has_the_f_interval(grid: Experiment) -> None:
-    def wider(trial: Trial) -> Row:
+def test_the_ratio_of_two_spreads_has_the_f_interval(grid):
+    def wider(trial):
         factor = 3 if key(trial)[0] == "random_maclaurin" else 1
         return fake_row(trial, 0.8 + 0.01 * factor * (trial.repeat - 1))
 
@@ -344,10 +331,10 @@ def test_the_ratio_of_two_spreads_has_the_f_interval(grid: Experiment) -> None:
     assert "3× [0.48×, 18.7×]" in found.ours
 
 
-def test_across_compares_settings(grid: Experiment) -> None:
+def test_across_compares_settings(grid):
     cells = cells_with(grid, scored)
     small = {"map.n_components": 64, **RM}
-    keys: dict[str, Any] = {"across": True, "above": 0}
+    keys = {"across": True, "above": 0}
     sides = [{**small, "kernel.coef0": 1.0}, {**small, "kernel.coef0": 0.0}]
     found = one(grid, cells, **keys, difference=sides)
     assert [case.number for case in found.cases] == pytest.approx([4.0])
@@ -370,9 +357,7 @@ def test_across_compares_settings(grid: Experiment) -> None:
         ({"difference": [{}, EXACT]}, "Tensor Sketch.*Random Maclaurin.*match the same selector"),
     ],
 )
-def test_a_vacuous_or_ambiguous_claim_is_an_error_before_any_run(
-    grid: Experiment, keys: dict[str, Any], words: str
-) -> None:
+def test_a_vacuous_or_ambiguous_claim_is_an_error_before_any_run(grid, keys, words):
     wrong = replace(grid, claims=[claim(above=0, **keys)])
     with pytest.raises(ConfigError, match=f"'So it is' \\(Section 6\\).*{words}"):
         check_report(wrong)
@@ -391,22 +376,22 @@ def test_a_vacuous_or_ambiguous_claim_is_an_error_before_any_run(
         ({"value": TS, "above": 0, "size": [None, None]}, "size"),
     ],
 )
-def test_a_claim_that_makes_no_sense_is_refused_at_load_time(keys: dict[str, Any], words: str) -> None:
+def test_a_claim_that_makes_no_sense_is_refused_at_load_time(keys, words):
     with pytest.raises(ValidationError, match=words):
         claim(**keys)
 
 
-def test_what_is_known_exactly_is_not_above_what_it_equals(grid: Experiment) -> None:
+def test_what_is_known_exactly_is_not_above_what_it_equals(grid):
     cells = cells_with(grid, lambda trial: fake_row(trial, 0.9))
     assert one(grid, cells, value=EXACT, above=90).verdict == UNEXPLAINED
     assert one(grid, cells, value=EXACT, above=89.9, below=90.1).verdict == REPRODUCED
 
 
-def test_one_case_that_fails_beyond_chance_refutes(grid: Experiment) -> None:
-    def one_far(trial: Trial) -> Row:
+def test_one_case_that_fails_beyond_chance_refutes(grid):
+    def one_far(trial):
         noise = 0.0 if key(trial)[1:] == (64, 0.0) else 0.5 * (trial.repeat - 1)
         return scored(trial) | {"accuracy": scored(trial)["accuracy"] + noise}
 
-    keys: dict[str, Any] = {"difference": [RM, TS], "above": 0}
+    keys = {"difference": [RM, TS], "above": 0}
     assert one(grid, cells_with(grid, one_far), **keys).verdict == UNEXPLAINED
     assert one(grid, cells_with(grid, one_far), **keys, cases="any").verdict == OPEN

@@ -1,13 +1,10 @@
 """What the paper prints: means, deviations and times, held against made-up rows."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from pydantic import ValidationError
 from scipy.stats import f, t, ttest_ind_from_stats
 
-from kfeat.analysis.cells import Cell
 from kfeat.analysis.numbers import (
     KNOWN_WELL,
     OPEN,
@@ -16,23 +13,19 @@ from kfeat.analysis.numbers import (
     WITHIN_ERROR,
     WITHIN_SLACK,
     NumberVerdict,
-    PrintedRatio,
-    Reproduction,
     reproduction,
 )
 from kfeat.experiments.paper import Reported, ReportedNumber, seconds_printed
 
-Make = Callable[..., list[Cell]]
 
-
-def reproductions_of(cells: list[Cell], slack: float, runs: int) -> list[Reproduction]:
+def reproductions_of(cells, slack, runs):
     """The verdicts on the cells' printed scores."""
     reported = Reported(source="A Paper", runs=runs, slack=slack)
     pairs = ((cell, number) for cell in cells for number in cell.printed.values())
     return [found for cell, number in pairs if (found := reproduction(cell, number, reported))]
 
 
-def test_a_single_draw_that_is_far_off_is_open(make_cells: Make) -> None:
+def test_a_single_draw_that_is_far_off_is_open(make_cells):
     """Nobody knows how far another one would be off."""
     verdicts = [
         reproductions_of(make_cells([score], exact=None), slack=0.3, runs=5)[0].verdict
@@ -41,7 +34,7 @@ def test_a_single_draw_that_is_far_off_is_open(make_cells: Make) -> None:
     assert verdicts == [OPEN, WITHIN_SLACK, OPEN]
 
 
-def test_a_number_may_have_a_slack_of_its_own(make_cells: Make) -> None:
+def test_a_number_may_have_a_slack_of_its_own(make_cells):
     cell = next(one for one in make_cells([0.8429, 0.843, 0.8431], exact=None) if one.rows)
     number = ReportedNumber.model_validate({"for": {}, "mean": 85.0, "slack": 0.5, "where": "Figure 1"})
     for slack, verdict in ((1.0, UNEXPLAINED), (0.1, UNEXPLAINED)):
@@ -50,8 +43,8 @@ def test_a_number_may_have_a_slack_of_its_own(make_cells: Make) -> None:
     assert reproduction(cell, wider, Reported(source="A Paper", runs=5, slack=0.1)).verdict == WITHIN_SLACK
 
 
-def test_few_runs_are_within_the_error_of_much_and_do_not_tell(make_cells: Make) -> None:
-    def certainty(*scores: list[float]) -> str:
+def test_few_runs_are_within_the_error_of_much_and_do_not_tell(make_cells):
+    def certainty(*scores):
         found = [reproductions_of(make_cells(one, exact=None), slack=1.0, runs=5)[0] for one in scores]
         assert {item.verdict for item in found} == {WITHIN_ERROR}
         return NumberVerdict(number, [item.cell for item in found], found, (), 5).certainty
@@ -62,7 +55,7 @@ def test_few_runs_are_within_the_error_of_much_and_do_not_tell(make_cells: Make)
     assert certainty(wide) == certainty(close, wide) == TOO_WIDE
 
 
-def test_the_interval_is_welchs(make_cells: Make) -> None:
+def test_the_interval_is_welchs(make_cells):
     ours = [0.843, 0.847, 0.851]
     item = reproductions_of(make_cells(ours), slack=1.0, runs=5)[1]
     test = ttest_ind_from_stats(
@@ -75,7 +68,7 @@ def test_the_interval_is_welchs(make_cells: Make) -> None:
     assert item.interval == pytest.approx((item.difference - half - 0.005, item.difference + half + 0.005))
 
 
-def test_a_printed_mean_without_a_deviation_is_taken_to_vary_as_ours_does(make_cells: Make) -> None:
+def test_a_printed_mean_without_a_deviation_is_taken_to_vary_as_ours_does(make_cells):
     cell = next(one for one in make_cells([0.800, 0.835, 0.870], exact=None) if one.rows)
     number = ReportedNumber.model_validate({"for": {}, "mean": 85.0, "where": "Figure 1"})
     for runs in (1, 5):
@@ -88,10 +81,8 @@ def test_a_printed_mean_without_a_deviation_is_taken_to_vary_as_ours_does(make_c
     assert found.verdict == UNEXPLAINED
 
 
-def test_a_difference_within_the_slack_has_two_tiers_and_one_beyond_it_may_be_chance(
-    make_cells: Make,
-) -> None:
-    def verdict(*scores: float) -> str:
+def test_a_difference_within_the_slack_has_two_tiers_and_one_beyond_it_may_be_chance(make_cells):
+    def verdict(*scores):
         return reproductions_of(make_cells(list(scores), exact=None), slack=1.0, runs=5)[0].verdict
 
     assert verdict(0.843, 0.847, 0.851) == WITHIN_ERROR  # printed: 85.0 ± 0.5
@@ -100,23 +91,21 @@ def test_a_difference_within_the_slack_has_two_tiers_and_one_beyond_it_may_be_ch
     assert verdict(0.8319, 0.8320, 0.8321) == UNEXPLAINED
 
 
-def number_verdict(cells: list[Cell], **keys: object) -> NumberVerdict:
+def number_verdict(cells, **keys):
     number = ReportedNumber.model_validate({"for": {}, "mean": 85.0, "where": "Table 1", **keys})
     sketch = [cell for cell in cells if cell.rows and cell.trial.map]
     found = (reproduction(cell, number, Reported(source="A Paper", runs=5)) for cell in sketch)
     return NumberVerdict(number, sketch, [one for one in found if one], [], 5)
 
 
-def beside(found: NumberVerdict, what: str) -> PrintedRatio:
+def beside(found, what):
     """How the only cell compares with the printed deviation, or the time of `fit` or `test`."""
     (cell,) = found.cells
-    ratio = found.deviation(cell) if what == "deviation" else found.times(cell)[what]
-    assert ratio is not None
-    return ratio
+    return found.deviation(cell) if what == "deviation" else found.times(cell)[what]
 
 
-def test_a_deviation_is_alike_where_the_f_interval_of_the_ratio_has_1_inside(make_cells: Make) -> None:
-    def ratio(spread: float, **keys: object) -> tuple[float, str]:
+def test_a_deviation_is_alike_where_the_f_interval_of_the_ratio_has_1_inside(make_cells):
+    def ratio(spread, **keys):
         scores = [0.85 + spread * i for i in (-1, 0, 1)]
         found = beside(number_verdict(make_cells(scores), **{"sd": 0.5, **keys}), "deviation")
         return found.number, found.verdict
@@ -128,7 +117,7 @@ def test_a_deviation_is_alike_where_the_f_interval_of_the_ratio_has_1_inside(mak
     assert none_printed.deviation(none_printed.cells[0]) is None
 
 
-def test_the_interval_of_a_deviation_is_fishers_widened_by_rounding(make_cells: Make) -> None:
+def test_the_interval_of_a_deviation_is_fishers_widened_by_rounding(make_cells):
     found = beside(number_verdict(make_cells([0.845, 0.85, 0.855]), sd=0.25), "deviation")
     assert found.interval == pytest.approx((
         2 / f.ppf(0.975, 2, 4) ** 0.5 * 0.25 / 0.255,
@@ -136,8 +125,8 @@ def test_the_interval_of_a_deviation_is_fishers_widened_by_rounding(make_cells: 
     ))  # fmt: skip
 
 
-def test_times_are_alike_within_a_factor_of_two(make_cells: Make) -> None:
-    def verdict(time: str, seconds: float, timed: bool = True) -> str:
+def test_times_are_alike_within_a_factor_of_two(make_cells):
+    def verdict(time, seconds, timed=True):
         phases = {"train": {"cpu": seconds, "wall": seconds}}
         cells = make_cells([0.85], seconds=phases, timed=timed)
         return beside(number_verdict(cells, time=time), "fit").verdict
@@ -148,7 +137,7 @@ def test_times_are_alike_within_a_factor_of_two(make_cells: Make) -> None:
     assert verdict("1.6 mins", 96, timed=False) == "missing"
 
 
-def test_a_printed_test_time_is_compared_with_mapping_and_predicting_the_test_rows(make_cells: Make) -> None:
+def test_a_printed_test_time_is_compared_with_mapping_and_predicting_the_test_rows(make_cells):
     names = ("map_fit", "map_train", "train", "map_test", "predict")
     phases = {name: {"cpu": 2.0**i, "wall": 2.0**i} for i, name in enumerate(names)}
     found = number_verdict(make_cells([0.85] * 2, seconds=phases), time="3.5 s", test_time="60 s")
@@ -174,17 +163,17 @@ def test_a_printed_test_time_is_compared_with_mapping_and_predicting_the_test_ro
         ("250 ms", (0.2495, 0.2505)),
     ],
 )
-def test_a_printed_time_stands_for_what_rounds_to_it(text: str, seconds: tuple[float, float]) -> None:
+def test_a_printed_time_stands_for_what_rounds_to_it(text, seconds):
     assert seconds_printed(text) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "5", "5 fortnights", "-3 secs", "0 secs"])
-def test_what_is_no_time_is_refused_as_the_config_is_read(text: str) -> None:
+def test_what_is_no_time_is_refused_as_the_config_is_read(text):
     with pytest.raises(ValidationError, match="time as printed"):
         ReportedNumber.model_validate({"for": {}, "mean": 85.0, "where": "Table 1", "time": text})
 
 
-def test_a_number_with_an_unexplained_cell_differs_though_another_is_missing(make_cells: Make) -> None:
+def test_a_number_with_an_unexplained_cell_differs_though_another_is_missing(make_cells):
     there = make_cells([0.7, 0.71], exact=None)
     number = ReportedNumber.model_validate({"for": {}, "mean": 85.0, "where": "Table 1"})
     reported = Reported(source="A Paper", runs=5)
@@ -194,15 +183,15 @@ def test_a_number_with_an_unexplained_cell_differs_though_another_is_missing(mak
     assert NumberVerdict(number, there, [], [], 5).verdict == "missing"
 
 
-def test_a_deviation_of_one_run_is_refused() -> None:
+def test_a_deviation_of_one_run_is_refused():
     number = {"for": {}, "mean": 85.0, "sd": 0.5, "where": "Table 1"}
     with pytest.raises(ValidationError, match="Table 1: a standard deviation needs at least 2 runs"):
         Reported.model_validate({"source": "A Paper", "runs": 1, "numbers": [number]})
     Reported.model_validate({"source": "A Paper", "runs": 1, "numbers": [{**number, "runs": 2}]})
 
 
-def test_two_printed_standard_deviations_count_where_they_are_more_than_the_slack(make_cells: Make) -> None:
-    def verdict(score: float) -> str:
+def test_two_printed_standard_deviations_count_where_they_are_more_than_the_slack(make_cells):
+    def verdict(score):
         found = reproductions_of(
             make_cells([score - 1e-4, score, score + 1e-4], exact=None), slack=0.3, runs=5
         )

@@ -10,7 +10,7 @@ from tests.cli.commands import kfeat, succeed
 
 
 @pytest.fixture
-def own() -> str:
+def own():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 6))
     label = np.where(X[:, 0] * X[:, 1] > 0, "yes", "no")
@@ -19,7 +19,7 @@ def own() -> str:
     return "own.csv"
 
 
-def test_advice_names_method_cost_evidence_and_skill(own: str) -> None:
+def test_advice_names_method_cost_evidence_and_skill(own):
     found = succeed("advise", own, "--target", "buys", "--budget", "10s")
     assert "own.csv: 320 training rows, 6 features, classification." in found.output
     assert re.search(r"Use the kernel (gaussian|laplacian|polynomial \d) and .+\.", found.output)
@@ -28,7 +28,7 @@ def test_advice_names_method_cost_evidence_and_skill(own: str) -> None:
     assert re.search(r"such advice lost \d+\.\d points on average", found.output)
 
 
-def test_more_rows_and_the_same_budget_need_a_cheaper_method(own: str) -> None:
+def test_more_rows_and_the_same_budget_need_a_cheaper_method(own):
     few, many = (
         kfeat("advise", own, "--target", "buys", "--budget", "10s", "--rows", rows).output
         for rows in ("1000", "10000000")
@@ -40,7 +40,7 @@ def test_more_rows_and_the_same_budget_need_a_cheaper_method(own: str) -> None:
     assert str(method[0]) != str(method[1])
 
 
-def test_only_the_kernel_that_is_asked_for(own: str) -> None:
+def test_only_the_kernel_that_is_asked_for(own):
     found = kfeat("advise", own, "--target", "buys", "--kernel", "laplacian")
     assert "Use the kernel laplacian and" in found.output
 
@@ -54,13 +54,13 @@ def test_only_the_kernel_that_is_asked_for(own: str) -> None:
         (["--target", "sells"], "sells"),
     ],
 )
-def test_wrong_requests_say_what_would_be_right(own: str, options: list[str], words: str) -> None:
+def test_wrong_requests_say_what_would_be_right(own, options, words):
     found = kfeat("advise", own, *options)
     assert found.exit_code == 2
     assert words in found.output.replace("\n", " ")
 
 
-def test_a_name_that_is_neither_file_nor_dataset(own: str) -> None:
+def test_a_name_that_is_neither_file_nor_dataset(own):
     found = kfeat("advise", "adlut")
     assert found.exit_code == 2
     assert "adlut" in found.output

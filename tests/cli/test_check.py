@@ -27,7 +27,7 @@ claims:
 
 
 @pytest.fixture
-def configs(write: Write, tmp_path: Path) -> Path:
+def configs(write, tmp_path):
     """configs/a.yaml, b.yaml (a's trials and a claim) and gisette.yaml in an empty folder."""
     text = write().read_text()
     folder = tmp_path / "configs"
@@ -38,7 +38,7 @@ def configs(write: Write, tmp_path: Path) -> Path:
     return folder
 
 
-def test_configs_that_are_published_together_may_cite_each_other(configs: Path) -> None:
+def test_configs_that_are_published_together_may_cite_each_other(configs):
     """The claim that b cites is judged on a's new rows, though results/ has none of them yet."""
     claim = (
         "{id: learns, kind: own, text: It learns, where: Section 6, value: {map: tensor_sketch}, above: 80}"
@@ -55,7 +55,7 @@ def test_configs_that_are_published_together_may_cite_each_other(configs: Path) 
 
 
 @pytest.mark.slow
-def test_all_needs_rows_takes_published_ones_and_prefers_yours(configs: Path) -> None:
+def test_all_needs_rows_takes_published_ones_and_prefers_yours(configs):
     nothing = kfeat("check", "--all")
     assert nothing.exit_code == 1, nothing.output
     assert nothing.output.count("no rows") == 3
@@ -83,20 +83,20 @@ def test_all_needs_rows_takes_published_ones_and_prefers_yours(configs: Path) ->
     assert "regressed" in kfeat("check", "--all").output
 
 
-def line(text: str, name: str) -> list[str]:
+def line(text, name):
     """The cells of a config's line, without its time."""
     found = next(one for one in text.splitlines() if one.split()[:1] == [name])
     return [cell.strip() for cell in found.split("  ") if cell.strip()][:-1]
 
 
-def spoil(path: Path) -> None:
+def spoil(path):
     """Change every accuracy by tens of points."""
     text = path.read_text().replace('"accuracy": 0.', '"accuracy": 0.1')
     path.write_text(text.replace('"predictions": "', '"predictions": "x'))
 
 
 @pytest.mark.slow
-def test_a_claim_that_fails_unexplained_turns_the_check_red(configs: Path) -> None:
+def test_a_claim_that_fails_unexplained_turns_the_check_red(configs):
     path = configs / "b.yaml"
     path.write_text(path.read_text().replace("above: 20", "below: 20"))
     succeed("run", path, "-q")
@@ -111,11 +111,11 @@ def test_a_claim_that_fails_unexplained_turns_the_check_red(configs: Path) -> No
 
 
 @pytest.mark.parametrize("text", ["", "configs --details"])
-def test_what_makes_no_sense_is_refused(configs: Path, text: str) -> None:
+def test_what_makes_no_sense_is_refused(configs, text):
     assert kfeat("check", *text.split()).exit_code == 2
 
 
-def test_the_checks_of_reproduce_fast_pass_on_the_published_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checks_of_reproduce_fast_pass_on_the_published_rows(monkeypatch):
     monkeypatch.chdir(Path(__file__).parents[2])
     plan = subprocess.run(["make", "-n", "reproduce-fast"], capture_output=True, text=True, check=True).stdout
     checks = [line.split()[1:] for line in plan.splitlines() if "kfeat check" in line]
@@ -138,9 +138,7 @@ claims:
 """
 
 
-def test_a_part_of_a_config_is_judged_alone_and_published_rows_are_shown_without_own_ones(
-    configs: Path,
-) -> None:
+def test_a_part_of_a_config_is_judged_alone_and_published_rows_are_shown_without_own_ones(configs):
     path = configs / "a.yaml"
     path.write_text(path.read_text() + NUMBERS)
     write_rows(Path("runs/a"), [fake_row(trial, 0.8 + trial.repeat / 100) for trial in planned(path)])
@@ -161,7 +159,7 @@ def test_a_part_of_a_config_is_judged_alone_and_published_rows_are_shown_without
     assert kfeat("check", path, "--out", "elsewhere").exit_code == 1
 
 
-def rows_at(*folders: str, score: float = 0.8, repeats: int = 2) -> None:
+def rows_at(*folders, score=0.8, repeats=2):
     """Write rows of a part of a config's trials to folders such as runs/a."""
     for folder in map(Path, folders):
         trials = planned(Path("configs", f"{folder.name}.yaml"))
@@ -169,7 +167,7 @@ def rows_at(*folders: str, score: float = 0.8, repeats: int = 2) -> None:
 
 
 @pytest.mark.usefixtures("configs")
-def test_rows_are_compared_with_those_of_another_folder_and_with_nothing_else() -> None:
+def test_rows_are_compared_with_those_of_another_folder_and_with_nothing_else():
     Path("configs/b.yaml").write_text(Path("configs/b.yaml").read_text().replace("above: 20", "above: 99"))
     rows_at("runs/a", "runs/b", "old/b", "results/b")
     rows_at("old/a", repeats=1)
@@ -188,7 +186,7 @@ def test_rows_are_compared_with_those_of_another_folder_and_with_nothing_else() 
 
 
 @pytest.mark.usefixtures("configs")
-def test_what_another_folder_lacks_is_named_and_nothing_in_both_fails() -> None:
+def test_what_another_folder_lacks_is_named_and_nothing_in_both_fails():
     rows_at("runs/a")
     trials = planned(Path("configs/a.yaml"))
     write_rows(Path("old/a"), [fake_row(trial, 0.8) for trial in trials if trial.map is None])

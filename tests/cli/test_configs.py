@@ -13,7 +13,7 @@ from tests.cli.commands import kfeat, refusal, succeed
 ROOT = Path(__file__).parents[2]
 
 
-def test_they_are_listed_with_their_titles() -> None:
+def test_they_are_listed_with_their_titles():
     lines = kfeat("configs").output.splitlines()
     names = [line.split()[0] for line in lines]
     files = [path for path in (ROOT / "configs").rglob("*.yaml") if not path.name.startswith("_")]
@@ -24,22 +24,22 @@ def test_they_are_listed_with_their_titles() -> None:
 
 
 @pytest.mark.parametrize("name", ["quickstart", "quickstart.yaml", "configs/quickstart.yaml"])
-def test_a_name_is_enough_in_any_folder(name: str) -> None:
+def test_a_name_is_enough_in_any_folder(name):
     assert config_files((Path(name),)) == [ROOT / "configs/quickstart.yaml"]
     succeed("run", name, "--dry-run")
 
 
-def test_a_file_of_ones_own_comes_first() -> None:
+def test_a_file_of_ones_own_comes_first():
     Path("quickstart").mkdir()
     Path("quickstart/mine.yaml").write_text("title: mine\n")
     assert config_files((Path("quickstart"),)) == [Path("quickstart/mine.yaml")]
 
 
-def test_an_unknown_name_is_refused() -> None:
+def test_an_unknown_name_is_refused():
     assert "quickstrat" in refusal("run", "quickstrat")
 
 
-def test_copies_are_made_into_an_empty_folder_alone() -> None:
+def test_copies_are_made_into_an_empty_folder_alone():
     succeed("configs", "copy", "mine")
     assert Path("mine/quickstart.yaml").read_bytes() == (ROOT / "configs/quickstart.yaml").read_bytes()
     assert Path("mine/pham_pagh_2013/_paper.yaml").exists()
@@ -48,7 +48,7 @@ def test_copies_are_made_into_an_empty_folder_alone() -> None:
     assert kfeat("configs", "copy", "file").exit_code == 2
 
 
-def test_every_folder_with_files_is_a_package_of_the_wheel() -> None:
+def test_every_folder_with_files_is_a_package_of_the_wheel():
     named = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     files = [path for folder in ("kfeat", "configs") for path in (ROOT / folder).rglob("*") if path.is_file()]
     folders = {path.parent.relative_to(ROOT) for path in files if path.suffix != ".pyc"}
@@ -57,7 +57,7 @@ def test_every_folder_with_files_is_a_package_of_the_wheel() -> None:
 
 
 @pytest.mark.slow
-def test_the_wheel_brings_them(tmp_path: Path) -> None:
+def test_the_wheel_brings_them(tmp_path):
     """Installed without its dependencies, which this environment has, and run from there."""
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run(

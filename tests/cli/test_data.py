@@ -3,25 +3,24 @@
 from pathlib import Path
 
 import pytest
-from click.testing import Result
 
 from tests.cli.commands import kfeat
 
 
-def data(*arguments: str) -> Result:
+def data(*arguments):
     return kfeat("data", *arguments)
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("KFEAT_CACHE", str(tmp_path / "cache"))
 
 
-def line(result: Result, name: str) -> str:
+def line(result, name):
     return next(text for text in result.stdout.splitlines() if text.startswith(f"{name} "))
 
 
-def test_list_and_info_name_every_dataset() -> None:
+def test_list_and_info_name_every_dataset():
     listed = data("list")
     assert listed.exit_code == 0
     for name in ("adult", "mnist", "gisette", "covertype", "cpu", "census", "years", "digits"):
@@ -31,7 +30,7 @@ def test_list_and_info_name_every_dataset() -> None:
     assert "none is published" in data("info", "census").stdout
 
 
-def test_a_dataset_that_cannot_be_had_says_where_to_put_it(tmp_path: Path) -> None:
+def test_a_dataset_that_cannot_be_had_says_where_to_put_it(tmp_path):
     result = data("fetch", "digits", "gisette", "--offline")
     assert result.exit_code == 2
     assert "digits: verified" in result.stdout
@@ -40,21 +39,21 @@ def test_a_dataset_that_cannot_be_had_says_where_to_put_it(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("arguments", [["fetch"], ["verify", "--all", "digits"], ["clean"]])
-def test_names_or_all_but_not_both_or_neither(arguments: list[str]) -> None:
+def test_names_or_all_but_not_both_or_neither(arguments):
     result = data(*arguments)
     assert result.exit_code == 2
     assert "give --all" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["fetch", "verify", "info", "path", "clean"])
-def test_an_unknown_dataset_is_named_with_its_neighbour(command: str) -> None:
+def test_an_unknown_dataset_is_named_with_its_neighbour(command):
     result = data(command, "adlt")
     assert result.exit_code == 2
     assert "did you mean 'adult'" in result.stderr
 
 
 @pytest.mark.data
-def test_fetch_verify_spoil_and_clean(mirror: str, tmp_path: Path) -> None:
+def test_fetch_verify_spoil_and_clean(mirror, tmp_path):
     assert "adult: verified" in data("fetch", "adult", "--mirror", mirror, "--offline").stdout
     assert " yes " in line(data("list"), "adult")
     assert data("verify", "adult").exit_code == 0

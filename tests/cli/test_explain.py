@@ -1,34 +1,30 @@
 """`kfeat explain` and `kfeat run --only`, which its last line shows."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kfeat.experiments.clock import environment
-from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import read_rows, write_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, refusal, succeed
 from tests.cli.test_check import NUMBERS
 from tests.experiments.rows import row
 
-Write = Callable[..., Path]
-
 
 @pytest.fixture
-def small(write: Write) -> Path:
+def small(write):
     """The small config with printed numbers and claims, in the current folder."""
     path = write()
     path.write_text(path.read_text() + NUMBERS)
     return path
 
 
-def sketches(path: Path) -> list[Trial]:
+def sketches(path):
     return [trial for trial in planned(path) if trial.map is not None and trial.map.name == "tensor_sketch"]
 
 
-def test_a_row_is_explained_by_the_beginning_of_its_id(small: Path) -> None:
+def test_a_row_is_explained_by_the_beginning_of_its_id(small):
     first, second = sketches(small)
     rows = [fake_row(trial, 0.55, learnt={"solver": {"eps": 0.125}}) for trial in (first, second)]
     write_rows(Path("runs/small"), rows)
@@ -65,7 +61,7 @@ def test_a_row_is_explained_by_the_beginning_of_its_id(small: Path) -> None:
     assert [line.split()[:2] for line in dry[1:-1]] == [[first.id, "to"]]  # the last says what they take
 
 
-def test_a_trial_without_a_row_and_a_row_without_a_config_are_explained(small: Path) -> None:
+def test_a_trial_without_a_row_and_a_row_without_a_config_are_explained(small):
     (trial, _) = sketches(small)
     no_row = kfeat("explain", trial.id, "small.yaml")
     assert "planned, and there is no row of it" in no_row.stdout
@@ -79,7 +75,7 @@ def test_a_trial_without_a_row_and_a_row_without_a_config_are_explained(small: P
     assert kfeat("explain", "").exit_code == 2
 
 
-def test_only_the_trials_named_are_run(small: Path) -> None:
+def test_only_the_trials_named_are_run(small):
     trial = sketches(small)[1]
     result = succeed("run", small, "--only", trial.id[:10])
     assert list(read_rows(Path("runs/small"))) == [trial.id]

@@ -1,7 +1,6 @@
 """Lists of what a config can name, and the schema."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,12 @@ from kfeat.parameters import parameter_model
 from kfeat.text import in_yaml
 from tests.cli.commands import kfeat, refusal
 
-Write = Callable[..., Path]
 CONFIGS = sorted(Path("configs").resolve().rglob("*.yaml"))
 VALIDATOR = Draft202012Validator(experiment_schema())
 
 
 @pytest.mark.parametrize("part", ["kernel", "map", "solver"])
-def test_every_class_is_explained_with_all_parameters_and_yaml_that_works(part: str) -> None:
+def test_every_class_is_explained_with_all_parameters_and_yaml_that_works(part):
     for name, cls in registries()[part].items():
         one = explained(part)[name]
         assert [each for group in one.parameters for each in group.names] == list(
@@ -32,7 +30,7 @@ def test_every_class_is_explained_with_all_parameters_and_yaml_that_works(part: 
         assert read_component(one.entry, part).given == {}
 
 
-def test_the_lists_name_everything_and_one_is_told_in_full() -> None:
+def test_the_lists_name_everything_and_one_is_told_in_full():
     for command, part in (("kernels", "kernel"), ("maps", "map"), ("solvers", "solver")):
         shown = kfeat(command).stdout
         assert {line for line in shown.splitlines() if not line.startswith(" ")} == set(registries()[part])
@@ -43,7 +41,7 @@ def test_the_lists_name_everything_and_one_is_told_in_full() -> None:
     assert "did you mean 'gaussian'" in refusal("kernels", "gausian")
 
 
-def test_every_config_validates_against_the_schema() -> None:
+def test_every_config_validates_against_the_schema():
     for path in CONFIGS:
         assert [error.message for error in VALIDATOR.iter_errors(read_mapping(path).value)] == [], path
 
@@ -61,24 +59,24 @@ def test_every_config_validates_against_the_schema() -> None:
         {"repeats": 0},
     ],
 )
-def test_the_schema_marks_what_is_wrong(change: dict[str, object]) -> None:
+def test_the_schema_marks_what_is_wrong(change):
     good = {"title": "t", "dataset": "digits", "kernel": {"name": "gaussian", "gamma": ["median", 1]}}
     assert VALIDATOR.is_valid(good)
     assert not VALIDATOR.is_valid({**good, **change})
 
 
-def test_the_schema_is_json() -> None:
+def test_the_schema_is_json():
     assert json.loads(kfeat("schema").stdout)["$schema"].endswith("2020-12/schema")
 
 
-def test_texts_that_look_like_numbers_stay_texts(write: Write) -> None:
+def test_texts_that_look_like_numbers_stay_texts(write):
     path = write(**{"{name: tensor_sketch,": "{name: tensor_sketch, label: '1e-3',"})
     assert load_experiment(path).settings[0].maps[0].label == "1e-3"
     values = {"a": "1e5", "b": 1e5, "c": "-2.E+3", "d": "1e"}
     assert in_yaml(values) == "{a: '1e5', b: 100000.0, c: '-2.E+3', d: 1e}"
 
 
-def test_configs_that_are_hidden_are_passed_over_and_both_endings_count(write: Write) -> None:
+def test_configs_that_are_hidden_are_passed_over_and_both_endings_count(write):
     text = write().read_text()
     for place in ("c/a.yaml", "c/b.yml", "c/_shared.yaml", "c/.checkpoints/a-copy.yaml", "c/.#a.yaml"):
         Path(place).parent.mkdir(parents=True, exist_ok=True)

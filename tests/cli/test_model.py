@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,7 +42,7 @@ solvers: {mapped: {name: SOLVER}}
 """
 
 
-def own(target: str = "buys", solver: str = "liblinear, C: 1", more: str = "") -> Path:
+def own(target="buys", solver="liblinear, C: 1", more=""):
     """Write the data and a config for them."""
     FRAME.assign(buys=BUYS, cost=COST.round(3)).drop(columns={"buys": "cost", "cost": "buys"}[target]).to_csv(
         "own.csv", index=False, lineterminator="\r\n", encoding="utf-8-sig"
@@ -53,18 +52,18 @@ def own(target: str = "buys", solver: str = "liblinear, C: 1", more: str = "") -
     return path
 
 
-def said(*arguments: str | Path) -> str:
+def said(*arguments):
     """Return what a command that succeeds prints."""
-    return str(succeed(*arguments).stdout)
+    return succeed(*arguments).stdout
 
 
-def refused(*arguments: str | Path) -> str:
+def refused(*arguments):
     """Return the one sentence of a command that refuses."""
     (sentence,) = refusal(*arguments).splitlines()
-    return str(sentence)
+    return sentence
 
 
-def test_a_config_with_several_methods_says_what_to_choose_from(write: Write) -> None:
+def test_a_config_with_several_methods_says_what_to_choose_from(write):
     told = refused("fit", write(), "--model", "m")
     assert "3 combinations: map: tensor_sketch, random_maclaurin, exact; solver: liblinear, libsvm;" in told
     assert "solver.C" not in told  # of solvers that are not even the same
@@ -77,7 +76,7 @@ def test_a_config_with_several_methods_says_what_to_choose_from(write: Write) ->
 
 
 @pytest.mark.parametrize("method", ["tensor_sketch", "exact"])
-def test_a_model_scores_as_the_row_of_a_run(method: str, write: Write) -> None:
+def test_a_model_scores_as_the_row_of_a_run(method, write):
     path = write()
     first = planned(load_experiment(path, maps=[method]))[0]
     row = run_trial(first, threads=1, alone=True, mirror=None, offline=False)
@@ -93,7 +92,7 @@ def test_a_model_scores_as_the_row_of_a_run(method: str, write: Write) -> None:
     assert hashlib.sha256(predicted.tobytes()).hexdigest()[:16] == row["predictions"]
 
 
-def test_from_a_csv_to_predictions_of_another(tmp_path: Path) -> None:
+def test_from_a_csv_to_predictions_of_another(tmp_path):
     config = own(solver="newton, loss: logistic, C: 10")
     out = said("fit", config, "--model", "m", "--threads", "2")
     assert "trained on 280 rows in" in out
@@ -117,14 +116,14 @@ def test_from_a_csv_to_predictions_of_another(tmp_path: Path) -> None:
     assert scored == {"accuracy": model.score(FRAME, BUYS), "most_frequent_class": most, "rows": 400}
 
 
-def test_predictions_of_many_rows_are_made_a_block_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_predictions_of_many_rows_are_made_a_block_at_a_time(monkeypatch):
     said("fit", own(), "--model", "m")
     many = pd.concat([FRAME] * 50)
     many.to_csv("many.csv", index=False)
-    met: list[int] = []
+    met = []
     real = KernelModel.outputs
 
-    def watched(self: KernelModel, X: Any, methods: Any, coded: bool = False) -> Any:
+    def watched(self, X, methods, coded=False):
         met.append(X.shape[0])
         return real(self, X, methods, coded)
 
@@ -135,7 +134,7 @@ def test_predictions_of_many_rows_are_made_a_block_at_a_time(monkeypatch: pytest
     assert (pd.read_csv("p.csv")["prediction"] == load_model("m").predict(many)).all()
 
 
-def test_a_regression(tmp_path: Path) -> None:
+def test_a_regression(tmp_path):
     config = own("cost", "ridge_cv")
     out = said("fit", config, "--model", "m")
     errors = r"relative error 0\.0\d+, root mean squared error [\d.]+, mean absolute error [\d.]+, R² [01]"
@@ -149,7 +148,7 @@ def test_a_regression(tmp_path: Path) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=1e-4)
 
 
-def test_what_a_map_warns_of_is_a_sentence() -> None:
+def test_what_a_map_warns_of_is_a_sentence():
     path = own()
     path.write_text(path.read_text().replace("random_fourier, n_components: 100", "nystrom, rank: 90"))
     result = succeed("fit", path, "--model", "m", "--set", "kernel={name: polynomial, degree: 1}")
@@ -158,7 +157,7 @@ def test_what_a_map_warns_of_is_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("options", [["--all-rows"], ["--set", "protocol.split=all"]])
-def test_rows_that_trained_the_model_do_not_score_it(options: list[str]) -> None:
+def test_rows_that_trained_the_model_do_not_score_it(options):
     assert "no test rows are left" in said("fit", own(), "--model", "m", *options)
     model = load_model("m")
     assert model.about_["n_train"] == N
@@ -166,7 +165,7 @@ def test_rows_that_trained_the_model_do_not_score_it(options: list[str]) -> None
     assert "scores" not in said("info", "m").split()
 
 
-def test_labels_made_binary_are_so_in_the_file_to_score(write: Write) -> None:
+def test_labels_made_binary_are_so_in_the_file_to_score(write):
     digits, names = load("digits", {"split": "all"}), [f"c{i}" for i in range(64)]
     X, y = pd.DataFrame(digits.X_train[:400], columns=names), digits.y_train[:400]
     X.assign(digit=y).to_csv("digits.csv", index=False)
@@ -185,7 +184,7 @@ def test_labels_made_binary_are_so_in_the_file_to_score(write: Write) -> None:
     assert f"long.csv: row {25 * 400 + 1}: expected one of the labels 0, 1" in wrong
 
 
-def test_words_made_binary_are_scored_as_words() -> None:
+def test_words_made_binary_are_scored_as_words():
     path = own(solver="newton, C: 0.5")
     path.write_text(path.read_text().replace("protocol: {", "protocol: {binarise: {positive: 'yes'}, "))
     said("fit", path, "--model", "m")
@@ -203,7 +202,7 @@ def test_words_made_binary_are_scored_as_words() -> None:
         "{kind: fraction, train: 0.7, seed: 0}",
     ],
 )
-def test_the_config_within_a_model_trains_it_again(split: str) -> None:
+def test_the_config_within_a_model_trains_it_again(split):
     """Also with a split that is the default but for a cap."""
     path = own(solver="newton, C: 0.5")
     own_rows = Path("own.csv").read_text().splitlines()
@@ -218,7 +217,7 @@ def test_the_config_within_a_model_trains_it_again(split: str) -> None:
     np.testing.assert_array_equal(one.decision_function(FRAME), other.decision_function(FRAME))
 
 
-def test_info_tells_all() -> None:
+def test_info_tells_all():
     said("fit", own(), "--model", "m")
     told = json.loads(said("info", "m", "--format", "json"))
     assert told["data"]["columns"] == ["age", "city", "income"]
@@ -248,14 +247,14 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("content", FAULTS)
-def test_files_that_a_model_cannot_take_are_told(content: str) -> None:
+def test_files_that_a_model_cannot_take_are_told(content):
     said("fit", own(), "--model", "m")
     Path("new.csv").write_text(content)
     assert FAULTS[content] in refused("predict", "--model", "m", "new.csv", "--out", "p.csv")
     assert not Path("p.csv").exists()
 
 
-def test_files_with_and_without_labels() -> None:
+def test_files_with_and_without_labels():
     said("fit", own(), "--model", "m")
     FRAME.to_csv("new.csv", index=False)
     assert "expected the column buys to compare" in refused("score", "--model", "m", "new.csv")
@@ -271,7 +270,7 @@ def test_files_with_and_without_labels() -> None:
     assert "got another file" in refused("info", "new.csv")
 
 
-def test_svmlight_files_have_the_features_of_training(write: Write) -> None:
+def test_svmlight_files_have_the_features_of_training(write):
     Path("a.svm").write_text("".join(f"{i % 2 * 2 - 1} 1:{i % 2} 3:{i / 9}\n" for i in range(60)))
     path = write(
         **{
@@ -289,6 +288,6 @@ def test_svmlight_files_have_the_features_of_training(write: Write) -> None:
     assert "labels that the model knows, -1, 1, got 7" in refused("score", "--model", "m", "c.svm")
 
 
-def test_a_place_that_takes_no_file_is_refused_before_the_training(write: Write) -> None:
+def test_a_place_that_takes_no_file_is_refused_before_the_training(write):
     told = refused("fit", write(), "--model", "no/such/folder/m", "--maps", "tensor_sketch")
     assert "no/such/folder/m: the model cannot be written" in told

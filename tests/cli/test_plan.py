@@ -1,7 +1,6 @@
 """What `kfeat plan` says: of time and memory, with --missing and with --to-settle; and `kfeat protocol`."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,10 +12,8 @@ from kfeat.experiments.trial import run_trial
 from tests.cli.commands import kfeat, refusal, succeed
 from tests.switches import SWITCHED
 
-Write = Callable[..., Path]
 
-
-def test_the_plan_says_what_each_trial_will_take_and_all_of_them(write: Write) -> None:
+def test_the_plan_says_what_each_trial_will_take_and_all_of_them(write):
     path = write()
     shown = kfeat("plan", path).stdout.splitlines()
     each = [re.fullmatch(r"\w{16}  to run  +[\d.]+ secs +[\d.]+ MB  \S.*", line) for line in shown[1:-1]]
@@ -30,22 +27,22 @@ def test_the_plan_says_what_each_trial_will_take_and_all_of_them(write: Write) -
 
 
 @pytest.mark.parametrize("size", ["0", "8X", "-1G", "G", "1e3", "8 GB x"])
-def test_a_size_that_is_none_is_refused(write: Write, size: str) -> None:
+def test_a_size_that_is_none_is_refused(write, size):
     assert "expected a size above 0 such as 800M or 12G" in refusal("run", write(), f"--memory={size}")
 
 
-def test_the_protocol_needs_no_data_and_no_rows() -> None:
+def test_the_protocol_needs_no_data_and_no_rows():
     Path("switched.yaml").write_text(SWITCHED)
     assert "known       map.degree_law" in succeed("protocol", "switched.yaml").stdout
     assert not Path("runs").exists()
 
 
-def missing(path: Path) -> list[str]:
+def missing(path):
     result = succeed("plan", path, "--missing")
     return result.stdout.replace(f"missing: {path}: ", "").splitlines()
 
 
-def test_it_tells_what_has_no_row_what_failed_what_was_stopped_and_what_was_not_timed(write: Write) -> None:
+def test_it_tells_what_has_no_row_what_failed_what_was_stopped_and_what_was_not_timed(write):
     path = write()
     assert missing(path) == ["5 trials without a row", "5 trials planned, 0 done, 5 are missing"]
     trials = planned(load_experiment(path))
@@ -65,6 +62,6 @@ def test_it_tells_what_has_no_row_what_failed_what_was_stopped_and_what_was_not_
     assert missing(path) == ["5 trials planned, 5 done, nothing is missing"]
 
 
-def test_what_would_settle_open_verdicts_is_shown_in_the_place_of_trials(write: Write) -> None:
+def test_what_would_settle_open_verdicts_is_shown_in_the_place_of_trials(write):
     result = kfeat("plan", write(), "--to-settle")
     assert (result.exit_code, result.stdout) == (0, "nothing is open\n")

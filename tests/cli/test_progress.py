@@ -2,8 +2,6 @@
 
 import io
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -13,45 +11,44 @@ from kfeat.cli.progress import AROUND, Lines, TimeLeft
 from kfeat.errors import KfeatError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.estimates import Estimate
-from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.plan import plan
 from kfeat.experiments.schedule import Event
 from tests.cells import fake_row
 
-Write = Callable[..., Path]
 UNKNOWN = Estimate(None, None)
 
 
-def of(write: Write, *overrides: str) -> list[Trial]:
+def of(write, *overrides):
     experiment = load_experiment(write(), overrides)
     return plan(experiment, dict.fromkeys(experiment.datasets, "f"))
 
 
-def begin(trials: list[Trial], *seconds: float | None, done: int = 0) -> Event:
+def begin(trials, *seconds, done=0):
     expected = {trial.id: UNKNOWN for trial in trials}
     expected |= {trial.id: Estimate(one, None) for trial, one in zip(trials, seconds, strict=False)}
     return Event("begin", "small", trials, expected, done)
 
 
-def started(trial: Trial) -> Event:
+def started(trial):
     return Event("started", "small", [trial])
 
 
-def finished(trial: Trial) -> Event:
+def finished(trial):
     return Event("finished", "small", [trial], row=fake_row(trial, 0.5))
 
 
-def console(width: int) -> Console:
+def console(width):
     return Console(file=io.StringIO(), width=width, height=20, force_terminal=True, color_system=None)
 
 
-def shown(bars: Bars) -> list[str]:
+def shown(bars):
     with bars.console.capture() as captured:
         bars.console.print(bars.shown)
     return captured.get().splitlines()
 
 
 @pytest.mark.parametrize("width", [48, 80, 120])
-def test_one_bar_with_count_and_time_left_and_a_line_for_the_trial_in_hand(write: Write, width: int) -> None:
+def test_one_bar_with_count_and_time_left_and_a_line_for_the_trial_in_hand(write, width):
     trials = of(write, "kernel.degree=[2, 3]", "solvers.mapped.eps=[0.1, 0.01]")
     bars = Bars(console=console(width))
     for event in (
@@ -68,11 +65,10 @@ def test_one_bar_with_count_and_time_left_and_a_line_for_the_trial_in_hand(write
     assert bars.reported == {trials[1].id}
 
 
-def test_what_is_written_aside_stays_and_what_an_error_left_goes(write: Write) -> None:
+def test_what_is_written_aside_stays_and_what_an_error_left_goes(write):
     """The bars clear as many lines above them as they have shown, once they are shown again."""
     trials, wide = of(write), console(80)
     screen = wide.file
-    assert isinstance(screen, io.StringIO)
     with Bars(console=wide) as bars:
         bars.tell(begin(trials))
         for trial in trials[:3]:
@@ -91,9 +87,7 @@ def test_what_is_written_aside_stays_and_what_an_error_left_goes(write: Write) -
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(600.0, " (about 40.0 mins left)"), (1.0, "%")])
-def test_lines_tell_a_time_left_of_a_minute_or_more(
-    write: Write, capsys: pytest.CaptureFixture[str], seconds: float, said: str
-) -> None:
+def test_lines_tell_a_time_left_of_a_minute_or_more(write, capsys, seconds, said):
     trials, lines = of(write), Lines(several=True)
     lines.tell(begin(trials, *[seconds] * 5, done=2))
     lines.tell(finished(trials[0]))
@@ -107,11 +101,11 @@ def test_lines_tell_a_time_left_of_a_minute_or_more(
 class Clock:
     now = 0.0
 
-    def __call__(self) -> float:
+    def __call__(self):
         return self.now
 
 
-def test_the_time_left_begins_with_what_is_expected_and_runs_down(write: Write) -> None:
+def test_the_time_left_begins_with_what_is_expected_and_runs_down(write):
     trials, clock = of(write)[:2], Clock()
     time = TimeLeft(clock)
     assert time.left == 0.0
@@ -128,7 +122,7 @@ def test_the_time_left_begins_with_what_is_expected_and_runs_down(write: Write) 
     assert time.left == 0.0
 
 
-def test_what_is_not_known_counts_as_the_mean_of_the_others(write: Write) -> None:
+def test_what_is_not_known_counts_as_the_mean_of_the_others(write):
     trials = of(write)[:2]
     time = TimeLeft(Clock())
     time.tell(begin(trials))

@@ -1,30 +1,21 @@
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
-import pytest
-
 from kfeat.analysis.cells import summarise
 from kfeat.analysis.comparisons import comparisons
 from kfeat.cli.check import choose
 from kfeat.data import fingerprint
 from kfeat.experiments.config import load_experiment
-from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.row import Row
+from kfeat.experiments.plan import plan
 from kfeat.experiments.trial import run_trial
 from kfeat.maps import TensorSketch
 
-Write = Callable[..., Path]
 
-
-def candidates(write: Write, cost: Callable[[Trial], float]) -> list[tuple[Trial, Row]]:
+def candidates(write, cost):
     experiment = load_experiment(write(), ["maps.0.n_components=[16, 32, 64]"])
     trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
     return [(trial, {"seconds": {"train": {"wall": cost(trial)}}}) for trial in trials]
 
 
-def test_a_budget_is_kept_and_spread_over_maps(write: Write) -> None:
-    def cost(trial: Trial) -> float:
+def test_a_budget_is_kept_and_spread_over_maps(write):
+    def cost(trial):
         return {"tensor_sketch": 1.0, "random_maclaurin": 5.0}[trial.map.name] if trial.map else 60.0
 
     pairs = candidates(write, cost)
@@ -34,15 +25,15 @@ def test_a_budget_is_kept_and_spread_over_maps(write: Write) -> None:
     assert choose(pairs, 0.5) == []
 
 
-def test_a_planted_bug_in_a_map_turns_red(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_planted_bug_in_a_map_turns_red(write, monkeypatch):
     experiment = load_experiment(write())
     trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})[:2]
-    how: dict[str, Any] = {"threads": 1, "alone": True, "mirror": None, "offline": True}
+    how = {"threads": 1, "alone": True, "mirror": None, "offline": True}
     published = {trial.id: run_trial(trial, **how) for trial in trials}
 
     draw = TensorSketch._draw
 
-    def without_signs(self: TensorSketch, X: Any, rng: Any) -> int:
+    def without_signs(self, X, rng):
         width = draw(self, X, rng)
         self.signs_ = abs(self.signs_)
         return width

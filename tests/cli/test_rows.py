@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -15,11 +14,9 @@ from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, refusal, succeed
 from tests.experiments.rows import row
 
-Write = Callable[..., Path]
-
 
 @pytest.fixture
-def small(write: Write) -> Path:
+def small(write):
     """The small config in the current folder, and a row for each of its five trials."""
     path = write()
     trials = planned(path)
@@ -28,7 +25,7 @@ def small(write: Write) -> Path:
     return path
 
 
-def test_a_table_has_what_differs_and_says_what_is_the_same(small: Path) -> None:
+def test_a_table_has_what_differs_and_says_what_is_the_same(small):
     shown = succeed("rows", small)
     header, _, *lines = shown.stdout.split("\n\n")[0].splitlines()
     assert len(lines) == 5
@@ -52,7 +49,7 @@ def test_a_table_has_what_differs_and_says_what_is_the_same(small: Path) -> None
         (["map=exact", "repeat=1"], 0),
     ],
 )
-def test_where_takes_parameters_and_quantities(small: Path, wheres: list[str], number: int) -> None:
+def test_where_takes_parameters_and_quantities(small, wheres, number):
     words = [word for where in wheres for word in ("--where", where)]
     assert len(succeed("rows", small, "--format", "jsonl", *words).stdout.splitlines()) == number
 
@@ -66,14 +63,14 @@ def test_where_takes_parameters_and_quantities(small: Path, wheres: list[str], n
         ("map=[", "--where map=["),
     ],
 )
-def test_what_no_row_has_is_a_sentence(small: Path, where: str, words: str) -> None:
+def test_what_no_row_has_is_a_sentence(small, where, words):
     refused = kfeat("rows", small, "--where", where)
     assert refused.exit_code == 2
     assert words in refused.stderr
     assert not refused.stdout
 
 
-def test_csv_and_lines_of_json_have_every_column_at_full_precision(small: Path) -> None:
+def test_csv_and_lines_of_json_have_every_column_at_full_precision(small):
     found = pd.read_csv(io.StringIO(kfeat("rows", small, "--format", "csv").stdout))
     lines = [json.loads(line) for line in kfeat("rows", small, "--format", "jsonl").stdout.splitlines()]
     assert set(found.columns) == {key for line in lines for key in line}
@@ -85,13 +82,13 @@ def test_csv_and_lines_of_json_have_every_column_at_full_precision(small: Path) 
     assert list(found["timed"]) == [True] * 5
 
 
-def test_published_rows_stand_in_where_there_are_none_of_yours(small: Path) -> None:
+def test_published_rows_stand_in_where_there_are_none_of_yours(small):
     Path("runs").rename("results")
     assert "the published rows of results" in succeed("rows", small).stderr
     assert kfeat("rows", small, "--results", "nowhere").exit_code == 2
 
 
-def test_failed_and_stopped_trials_have_lines_too(small: Path) -> None:
+def test_failed_and_stopped_trials_have_lines_too(small):
     first, second = planned(small)[:2]
     parts = {key: read_rows(Path("runs/small"))[first.id][key] for key in ("map", "kernel", "protocol")}
     ended = [row(first.id, "failed", **parts), row(second.id, "stopped", **parts)]
@@ -104,7 +101,7 @@ def test_failed_and_stopped_trials_have_lines_too(small: Path) -> None:
     assert "accuracy" not in lines[0]
 
 
-def test_rows_of_several_machines_are_merged_the_better_of_two() -> None:
+def test_rows_of_several_machines_are_merged_the_better_of_two():
     write_rows(Path("one/paper/table"), [row("a", "failed"), row("b", timed=False), row("c", accuracy=0.1)])
     write_rows(Path("two/paper/table"), [row("a"), row("d", "stopped")])
     write_rows(Path("two/other"), [row("e")])
@@ -128,7 +125,7 @@ def test_rows_of_several_machines_are_merged_the_better_of_two() -> None:
     assert Path("all/other", ROWS).read_bytes() == before
 
 
-def test_a_merge_that_cannot_be_is_refused_before_anything_is_written() -> None:
+def test_a_merge_that_cannot_be_is_refused_before_anything_is_written():
     write_rows(Path("one/a"), [row("a")])
     write_rows(Path("one/b"), [row("b", accuracy="high")])
     assert "accuracy: expected a number" in refusal("rows", "merge", "one", "--into", "all")
@@ -146,14 +143,12 @@ def test_a_merge_that_cannot_be_is_refused_before_anything_is_written() -> None:
     assert Path("all/a/trials.jsonl").is_file()
 
 
-def test_a_merge_that_the_disk_does_not_take_leaves_the_rows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_merge_that_the_disk_does_not_take_leaves_the_rows(monkeypatch):
     write_rows(Path("one/a"), [row("x"), row("y")])
     write_rows(Path("all/a"), [row("a")])
     before = Path("all/a", ROWS).read_bytes()
 
-    def full(descriptor: int) -> None:
+    def full(descriptor):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
@@ -168,7 +163,7 @@ def test_a_merge_that_the_disk_does_not_take_leaves_the_rows(
 
 @pytest.mark.parametrize("odd", [10**400, -(10**30), [1, [2]], {"a": 1}, "x", True, []], ids=repr)
 @pytest.mark.parametrize("form", ["table", "csv", "jsonl"])
-def test_values_that_nobody_expects_are_shown_as_they_are(odd: object, form: str) -> None:
+def test_values_that_nobody_expects_are_shown_as_they_are(odd, form):
     solve = {"n_support": odd, "n_iter": odd, "objective": odd}
     parts = {"solve": solve, "map": {"name": "m", "version": 1, "n_components": odd}}
     records = [record(row(key, **parts)) for key in "ab"]
@@ -176,7 +171,7 @@ def test_values_that_nobody_expects_are_shown_as_they_are(odd: object, form: str
     assert render_rows(records, form, 80)
 
 
-def test_where_takes_a_text_that_looks_like_a_number(small: Path) -> None:
+def test_where_takes_a_text_that_looks_like_a_number(small):
     hosts = ["12345678", "12e45678", "01234567", "1e3", "nine"]
     made = read_rows(Path("runs/small")).values()
     rows = [

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from kfeat.cli.main import POSTPONED
@@ -10,7 +9,6 @@ from kfeat.experiments.store import write_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat
 
-Write = Callable[..., Path]
 # A module whose loading is postponed stands in sys.modules, as one of another class than ModuleType.
 CODE = """
 import sys
@@ -35,7 +33,7 @@ print(sorted(loaded(names)))
 """
 
 
-def test_a_finished_run_and_a_check_load_nothing_that_they_do_not_use(write: Write) -> None:
+def test_a_finished_run_and_a_check_load_nothing_that_they_do_not_use(write):
     path = write()
     path.write_text(f"{path.read_text()}figure: {{kind: curves}}\n")
     write_rows(Path("runs/small"), [fake_row(trial, 0.5 + i / 10) for i, trial in enumerate(planned(path))])

@@ -3,7 +3,6 @@
 import logging
 import os
 import signal
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,16 +14,14 @@ from kfeat.experiments.store import LOCK, ROWS, read_rows, write_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, succeed
 
-Write = Callable[..., Path]
-
 
 @pytest.fixture
-def small(write: Write) -> Path:
+def small(write):
     return write()
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Iterator[FileLock]:
+def other(tmp_path):
     """Hold the lock of the small config's folder, as another run does."""
     folder = tmp_path / "runs" / "small"
     folder.mkdir(parents=True)
@@ -33,12 +30,12 @@ def other(tmp_path: Path) -> Iterator[FileLock]:
 
 
 @contextmanager
-def when_told(action: Callable[[], None]) -> Iterator[list[str]]:
+def when_told(action):
     """Do something as soon as a run says that it waits, and yield what it said."""
-    said: list[str] = []
+    said = []
 
     class Handler(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
+        def emit(self, record):
             said.append(record.getMessage())
             action()
 
@@ -50,12 +47,12 @@ def when_told(action: Callable[[], None]) -> Iterator[list[str]]:
         files.log.removeHandler(handler)
 
 
-def save_all(path: Path) -> None:
+def save_all(path):
     write_rows(Path("runs/small"), [fake_row(trial, 0.5 + i / 10) for i, trial in enumerate(planned(path))])
 
 
-def test_a_second_run_waits_and_finds_done_what_the_first_did(small: Path, other: FileLock) -> None:
-    def end() -> None:
+def test_a_second_run_waits_and_finds_done_what_the_first_did(small, other):
+    def end():
         save_all(small)
         other.release()
 
@@ -68,7 +65,7 @@ def test_a_second_run_waits_and_finds_done_what_the_first_did(small: Path, other
 
 
 @pytest.mark.usefixtures("interruptible")
-def test_ctrl_c_ends_the_waiting(small: Path, other: FileLock) -> None:
+def test_ctrl_c_ends_the_waiting(small, other):
     with when_told(lambda: os.kill(os.getpid(), signal.SIGINT)) as said:
         result = kfeat("run", small)
     assert result.exit_code == 130
@@ -80,13 +77,13 @@ def test_ctrl_c_ends_the_waiting(small: Path, other: FileLock) -> None:
     succeed("run", small, "-q")
 
 
-def test_what_only_reads_rows_does_not_wait(small: Path, other: FileLock) -> None:
+def test_what_only_reads_rows_does_not_wait(small, other):
     save_all(small)
     for command in ("check", "report", "publish", "rows", "plan"):
         succeed(command, small)
 
 
-def test_a_config_that_changes_between_two_runs_keeps_the_rows_of_before(small: Path) -> None:
+def test_a_config_that_changes_between_two_runs_keeps_the_rows_of_before(small):
     save_all(small)
     before, text = read_rows(Path("runs/small")), small.read_text()
     small.write_text(

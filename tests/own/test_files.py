@@ -8,7 +8,6 @@ import re
 import resource
 import signal
 import zipfile
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ X = rng.random((60, 4))
 y = (X[:, 0] + X[:, 1] > 1).astype(int)
 MODEL = KernelModel(TensorSketch(n_components=8, random_state=0), Newton(), scale="zscore")
 Node = dict[str, Any]  # of skops's schema
-Change = Callable[[Node, dict[str, bytes]], Any]
 
 
 @pytest.fixture(scope="module")

@@ -48,6 +48,7 @@ def found(path, folder, most, patch):
     return searched(setup, asked, folder), asked
 
 
+@pytest.mark.slow
 def test_a_much_smaller_bandwidth_is_found(tmp_path, monkeypatch):
     path = config(tmp_path, "{name: gaussian, gamma: median}", *stripes())
     one, _ = found(path, tmp_path / "tune", 24, monkeypatch)

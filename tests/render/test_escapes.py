@@ -4,19 +4,14 @@ import csv
 import io
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from matplotlib.mathtext import MathTextParser
 
-from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.cells import summarise
 from kfeat.analysis.judgement import judge_experiment
-from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import Claim
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.row import Row
 from kfeat.render.escapes import csv_text, latex, markdown, markdown_cell, mathtext
 from kfeat.render.files import write_report
 from kfeat.render.table import render
@@ -29,9 +24,7 @@ NASTY = (
 
 
 @pytest.fixture
-def nasty(
-    experiment: Experiment, trials: list[Trial], make_rows: Callable[..., dict[str, Row]]
-) -> list[Cell]:
+def nasty(experiment, trials, make_rows):
     """Cells with such text as the label of a map and of the kernel, as a reason and as a processor."""
     rows = make_rows([0.84, 0.86])
     for row in rows.values():
@@ -50,13 +43,13 @@ def nasty(
 
 
 @pytest.fixture
-def evil(experiment: Experiment) -> Experiment:
+def evil(experiment):
     texts = dict.fromkeys(("text", "where", "explanation"), NASTY)
     claim = Claim.model_validate({**texts, "value": {"map": "tensor_sketch"}, "above": 90})
     return replace(experiment, title=NASTY, claims=[claim])
 
 
-def test_a_report_of_nasty_text_is_harmless(evil: Experiment, nasty: list[Cell], tmp_path: Path) -> None:
+def test_a_report_of_nasty_text_is_harmless(evil, nasty, tmp_path):
     write_report(evil, nasty, tmp_path)
     tex, md = ((tmp_path / name).read_text() for name in ("table.tex", "table.md"))
     assert "evil" in tex
@@ -77,7 +70,7 @@ def test_a_report_of_nasty_text_is_harmless(evil: Experiment, nasty: list[Cell],
     assert "\x1b" not in drawing
 
 
-def test_the_terminal_is_not_told_what_to_do(evil: Experiment, nasty: list[Cell], tmp_path: Path) -> None:
+def test_the_terminal_is_not_told_what_to_do(evil, nasty, tmp_path):
     for width in (None, 60):
         for text in (
             render(evil, nasty, "terminal", width),
@@ -87,18 +80,18 @@ def test_the_terminal_is_not_told_what_to_do(evil: Experiment, nasty: list[Cell]
             assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
 
 
-def test_signs_of_control_are_shown_as_numbers() -> None:
+def test_signs_of_control_are_shown_as_numbers():
     assert plain("a\tb\nc\x1b[1m\x00\u202e\ud800é²") == r"a b c\x1b[1m\x00\u202e\ud800é²"
     assert plain_lines("a:\n  b\r\x1b") == "a:\n  b \\x1b"
 
 
-def test_markdown_has_no_tags_and_links_and_keeps_formulas() -> None:
+def test_markdown_has_no_tags_and_links_and_keeps_formulas():
     assert markdown("(1 + <x, y>)^2, p < 0.05, <b>") == "(1 + <x, y>)^2, p < 0.05, &lt;b>"
     assert markdown("[a](b) <!-- c --> </d>") == r"[a]\(b) &lt;!-- c --> &lt;/d>"
     assert markdown_cell("a | b") == r"a \| b"
 
 
-def test_only_formulas_are_mathematics() -> None:
+def test_only_formulas_are_mathematics():
     assert latex("$x$ of <x, y>^2", ["<x, y>^2"]) == r"\$x\$ of $\langle x,y\rangle^2$"
     assert latex("a~b\nc") == r"a$\sim$b c"
     for formula, maths in (
@@ -110,19 +103,19 @@ def test_only_formulas_are_mathematics() -> None:
         assert latex(f"a_b, {formula}", [formula, "<x, y>"]) == rf"a\_b, {maths}"
 
 
-def test_no_cell_of_latex_is_an_option_of_the_line_before() -> None:
+def test_no_cell_of_latex_is_an_option_of_the_line_before():
     r"""\\ takes [..] for a space to leave, and * for a word not to break a page."""
     assert latex("[x] 1") == "{}[x] 1"
     assert latex("* γ") == r"{}* $\gamma$"
 
 
-def test_csv_has_no_formulas() -> None:
+def test_csv_has_no_formulas():
     assert [csv_text(text) for text in ("=1+1", "-2.5e3", "-x", "@a", "+1", "a=b", "")] == [
         "'=1+1", "-2.5e3", "'-x", "'@a", "+1", "a=b", "",
     ]  # fmt: skip
 
 
-def test_formulas_in_figures_are_mathematics_and_dollars_are_dollars() -> None:
+def test_formulas_in_figures_are_mathematics_and_dollars_are_dollars():
     formulas = {"<x, y>^2", "exp(-gamma ||x - y||^2), gamma = mean distance"}
     assert mathtext("5 $: <x, y>^2, $x", formulas) == r"5 \$: $\langle x,y\rangle^2$, \$x"
     gaussian = mathtext("exp(-gamma ||x - y||^2), gamma = mean distance", formulas)

@@ -1,21 +1,15 @@
 """Figures of rows and a config: panels, curves, methods, ratios, and what they say of their numbers."""
 
 import re
-from collections.abc import Callable
 from itertools import combinations, pairwise
-from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from kfeat.analysis.cells import Cell
 from kfeat.errors import ConfigError
-from kfeat.experiments.config import Experiment, load_experiment
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.row import Row
+from kfeat.experiments.config import load_experiment
 from kfeat.render.figures.figure import DIGITS, draw, figure_of
 from kfeat.render.figures.marks import RC, SVG, logarithmic
 from kfeat.render.figures.printed import check_figure
@@ -127,16 +121,13 @@ table:
     - {title: exact / TS, for: {map: tensor_sketch}, over: {map: exact}, show: fit}
 figure: ratios
 """
-Keep = Callable[[Trial], Any]
-Load = Callable[..., Experiment]
-Drawn = Callable[..., Figure]
 
 
 @pytest.fixture
-def load(tmp_path: Path) -> Load:
+def load(tmp_path):
     """The experiment of a text, with the table beside it."""
 
-    def loader(text: str, **choices: Any) -> Experiment:
+    def loader(text, **choices):
         (tmp_path / "table.yaml").write_text(TABLE)
         (tmp_path / "own.yaml").write_text(text)
         return load_experiment(tmp_path / "own.yaml", **choices)
@@ -145,17 +136,17 @@ def load(tmp_path: Path) -> Load:
 
 
 @pytest.fixture
-def drawn(load: Load) -> Drawn:
+def drawn(load):
     """The figure of a text, with rows of the trials that are kept."""
 
-    def drawer(text: str, keep: Keep = bool, timed: bool = True, slow: float = 1.0, **choices: Any) -> Figure:
+    def drawer(text, keep=bool, timed=True, slow=1.0, **choices):
         experiment = load(text, **choices)
         return figure_of(experiment, cells_of(experiment, keep, timed, slow))
 
     return drawer
 
 
-def measured(trial: Trial, timed: bool, slow: float) -> Row:
+def measured(trial, timed, slow):
     """A row as the trial's measure or solver writes it; numbers differ between repeats.
 
     Random Maclaurin is slower by a factor.
@@ -178,50 +169,50 @@ def measured(trial: Trial, timed: bool, slow: float) -> Row:
     return {**row, "mean_square": value, "seconds": {"map_fit": clock, "map_train": clock}}
 
 
-def cells_of(experiment: Experiment, keep: Keep = bool, timed: bool = True, slow: float = 1.0) -> list[Cell]:
+def cells_of(experiment, keep=bool, timed=True, slow=1.0):
     return cells_with(experiment, lambda trial: measured(trial, timed, slow) if keep(trial) else None)
 
 
-def nothing(trial: Trial) -> bool:
+def nothing(trial):
     return False
 
 
-def legend(figure: Figure) -> list[str]:
+def legend(figure):
     return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
 
 
-def titles(figure: Figure) -> list[str]:
+def titles(figure):
     """The panels' titles, with formulas as the config has them."""
     texts = [axes.get_title("left") or axes.get_title() for axes in figure.axes]
     return [text.replace("$", "").replace(r"\langle x,y\rangle", "<x, y>") for text in texts]
 
 
-def words(figure: Figure) -> list[list[str]]:
+def words(figure):
     return [[text.get_text() for text in axes.texts] for axes in figure.axes]
 
 
-def lines_of(axes: Any, marker: str) -> list[Any]:
+def lines_of(axes, marker):
     return [line for line in axes.lines if line.get_marker() == marker]
 
 
-def hollow(axes: Any) -> list[Any]:
+def hollow(axes):
     return [line for line in axes.lines if line.get_markerfacecolor() == "white"]
 
 
-def curves_of(axes: Any) -> list[Any]:
+def curves_of(axes):
     return [container[0] for container in axes.containers]
 
 
-def overlapping(figure: Figure) -> list[tuple[str, str]]:
+def overlapping(figure):
     """Which of the title, the panels' titles and the labels of the axes touch each other."""
-    texts = [figure._suptitle]  # type: ignore[attr-defined]
+    texts = [figure._suptitle]
     for axes in figure.axes:
-        texts += [axes._left_title, axes.xaxis.label, axes.yaxis.label]  # type: ignore[attr-defined]
+        texts += [axes._left_title, axes.xaxis.label, axes.yaxis.label]
     boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_text()]
     return [(a, b) for (a, one), (b, other) in combinations(boxes, 2) if one.overlaps(other)]
 
 
-def test_settings_make_a_grid_of_panels(drawn: Drawn) -> None:
+def test_settings_make_a_grid_of_panels(drawn):
     layout = "figure: {kind: curves, y: [score], rows: [kernel], columns: [dataset]}\n"
     figure = drawn(ONE_DEGREE + SOLVERS + layout)
     assert titles(figure) == [
@@ -242,7 +233,7 @@ def test_settings_make_a_grid_of_panels(drawn: Drawn) -> None:
 
 
 @pytest.mark.parametrize("layout", ["", "figure: {kind: curves, rows: [dataset], y: [score]}\n"])
-def test_accuracies_and_relative_errors_share_no_axis(layout: str, load: Load) -> None:
+def test_accuracies_and_relative_errors_share_no_axis(layout, load):
     experiment = load(ONE_KERNEL.replace("[16, 64]", "[16, 64]" if layout else "16") + SOLVERS + layout)
     cells = cells_of(experiment)
     for row in (row for cell in cells for row in cell.rows if row["dataset"] == "dense"):
@@ -252,7 +243,7 @@ def test_accuracies_and_relative_errors_share_no_axis(layout: str, load: Load) -
     assert {"accuracy (%)", "relative error"} <= labels
 
 
-def test_what_the_panels_do_not_name_is_in_the_legend(drawn: Drawn) -> None:
+def test_what_the_panels_do_not_name_is_in_the_legend(drawn):
     figure = drawn(
         ONE_KERNEL + "measure: {name: map_time}\nfigure: {kind: curves, y: [map], rows: [], columns: []}\n"
     )
@@ -269,25 +260,25 @@ def test_what_the_panels_do_not_name_is_in_the_legend(drawn: Drawn) -> None:
     assert len({line.get_marker() for line in lines}) == 4  # hollow ones are single runs, of any curve
 
 
-def test_a_long_row_of_panels_is_broken(drawn: Drawn) -> None:
+def test_a_long_row_of_panels_is_broken(drawn):
     figure = drawn(
         KERNELS.replace("[digits, {name: dense, n: 50, d: 9}]", "digits") + "measure: {name: kernel_error}\n"
         "figure: {kind: curves, y: [score], rows: [], columns: [kernel], log: true}\n"
     )
     axes = figure.axes
-    assert axes[0].get_gridspec().get_geometry() == (2, 3)  # type: ignore[union-attr]
+    assert axes[0].get_gridspec().get_geometry() == (2, 3)
     assert axes[0].get_ylabel() == "relative kernel error (Frobenius),\non 2,000 rows"
     unknown = drawn(KERNELS + "measure: {name: kernel_error}\nfigure: {kind: curves, rows: [kernel]}\n")
     assert {one.get_ylabel() for one in unknown.axes} == {axes[0].get_ylabel()}  # no panel of training times
     assert {one.get_yscale() for one in axes} == {"log"}
     assert axes[0].get_ylim() == (0.5, 2)
     assert list(axes[0].get_yticks()) == [0.5, 1, 2]
-    assert all(container.has_yerr for one in axes for container in one.containers)  # type: ignore[attr-defined]
+    assert all(container.has_yerr for one in axes for container in one.containers)
 
 
 @pytest.mark.parametrize("low", [1.1e-8, 0.11, 1.1, 1.1e8])
 @pytest.mark.parametrize("high", [1.0, 9.0, 100 / 1.21, 3e4])
-def test_a_logarithmic_axis_holds_its_values_whatever_rounding_does(low: float, high: float) -> None:
+def test_a_logarithmic_axis_holds_its_values_whatever_rounding_does(low, high):
     # 0.11 / 1.1 is one rounding below 0.1, whose logarithm is -1 nevertheless
     axes = Figure().add_subplot()
     logarithmic(axes, "y", [low, low * high])
@@ -298,7 +289,7 @@ def test_a_logarithmic_axis_holds_its_values_whatever_rounding_does(low: float, 
 
 @pytest.mark.parametrize("low", [0.0025, 7.0])
 @pytest.mark.parametrize("high", [1.0, 90.0, 3e4])
-def test_the_labels_of_a_logarithmic_axis_do_not_touch(low: float, high: float) -> None:
+def test_the_labels_of_a_logarithmic_axis_do_not_touch(low, high):
     with rc_context(RC):
         figure = Figure(figsize=(9, 3))
         _, axes = figure.subplots(1, 2)
@@ -309,7 +300,7 @@ def test_the_labels_of_a_logarithmic_axis_do_not_touch(low: float, high: float) 
     assert all(left.x1 + 3 < right.x0 for left, right in pairwise(boxes))
 
 
-def test_seconds_against_the_dimension(drawn: Drawn) -> None:
+def test_seconds_against_the_dimension(drawn):
     figure = drawn(SYNTHETIC)
     ((line,),) = (curves_of(axes) for axes in figure.axes)
     assert figure.axes[0].get_xlabel() == "dimension d = D"
@@ -318,7 +309,7 @@ def test_seconds_against_the_dimension(drawn: Drawn) -> None:
     assert words(drawn(SYNTHETIC, nothing)) == [["no rows yet"]]
 
 
-def test_times_of_a_busy_machine_are_crossed_out(drawn: Drawn) -> None:
+def test_times_of_a_busy_machine_are_crossed_out(drawn):
     figure = drawn(SYNTHETIC, timed=False)
     (cross,) = lines_of(figure.axes[0], "x")
     assert list(cross.get_xdata()) == [10, 20]
@@ -328,7 +319,7 @@ def test_times_of_a_busy_machine_are_crossed_out(drawn: Drawn) -> None:
         assert ("timed on a busy machine" in legend(drawn(METHODS, timed=timed))) == (not timed)
 
 
-def test_curves_need_a_number_of_features(load: Load) -> None:
+def test_curves_need_a_number_of_features(load):
     text = SYNTHETIC.replace("x: n_features", "x: n_components")
     experiment = load(text.replace("{name: tensor_sketch, n_components: 20}", "{name: nystrom}"))
     for make in (check_figure, figure_of):
@@ -336,7 +327,7 @@ def test_curves_need_a_number_of_features(load: Load) -> None:
             make(experiment, cells_of(experiment))
 
 
-def test_a_curve_along_a_parameter_joins_kernels(drawn: Drawn) -> None:
+def test_a_curve_along_a_parameter_joins_kernels(drawn):
     keys = "figure: {kind: curves, x: kernel.coef0, y: [score], rows: [], columns: [dataset]}\n"
     text = ONE_KERNEL.replace("[16, 64]", "16").replace("degree: 2", "degree: 2, coef0: [0.5, 1, 2]")
     figure = drawn(text + MAPPED + keys)
@@ -344,7 +335,7 @@ def test_a_curve_along_a_parameter_joins_kernels(drawn: Drawn) -> None:
     assert [list(line.get_xdata()) for line in curves_of(figure.axes[0])] == [[0.5, 1, 2]] * 2
 
 
-def test_methods_of_several_settings_have_axes_each(drawn: Drawn) -> None:
+def test_methods_of_several_settings_have_axes_each(drawn):
     figure = drawn(METHODS)
     assert titles(figure)[::2] == [
         "digits, <x, y>^2", "digits, (1+<x, y>)^2", "dense, <x, y>^2", "dense, (1+<x, y>)^2",
@@ -358,7 +349,7 @@ def test_methods_of_several_settings_have_axes_each(drawn: Drawn) -> None:
     assert figure.axes[1].get_xlim() == figure.axes[-1].get_xlim() == (0.2, 2)
 
 
-def test_reports_of_measures(load: Load, tmp_path: Path) -> None:
+def test_reports_of_measures(load, tmp_path):
     """A hundred cells: tables by setting, no empty columns, files of a sane size."""
     experiment = load(
         KERNELS.replace("[16, 64]", "[16, 32, 48, 64]")
@@ -385,7 +376,7 @@ def test_reports_of_measures(load: Load, tmp_path: Path) -> None:
     assert all(sizes[name] > 20_000 for name in ("figure.png", "figure.svg"))
 
 
-def test_equal_labels_are_told_apart_by_what_differs(load: Load) -> None:
+def test_equal_labels_are_told_apart_by_what_differs(load):
     text = GRID.replace("[0.1, 1, 10, 100, 1000, 1e4]", "1").replace("[16, 64]}", "[16, 64], label: ours}")
     experiment = load(text.replace("gamma: median", "gamma: [1, 2], label: k"))
     cells = cells_of(experiment)
@@ -397,7 +388,7 @@ def test_equal_labels_are_told_apart_by_what_differs(load: Load) -> None:
 
 
 @pytest.mark.parametrize("kind", ["curves", "methods"])
-def test_long_titles_and_labels_stay_inside_the_figure(drawn: Drawn, kind: str) -> None:
+def test_long_titles_and_labels_stay_inside_the_figure(drawn, kind):
     long = "a long title of many words " * 8
     text = GRID.replace("A grid", long).replace("figure: curves", f"figure: {kind}")
     with rc_context(RC):
@@ -405,7 +396,7 @@ def test_long_titles_and_labels_stay_inside_the_figure(drawn: Drawn, kind: str) 
             text.replace("16, 64]}", f"16, 64], label: {long}}}").replace("10, 100, 1000, 1e4]", "1e4]")
         )
         figure.draw_without_rendering()
-        texts = [figure._suptitle, *(t for legend in figure.legends for t in legend.get_texts())]  # type: ignore[attr-defined]
+        texts = [figure._suptitle, *(t for legend in figure.legends for t in legend.get_texts())]
         texts += [axes.title for axes in figure.axes] + figure.axes[0].get_yticklabels()
         boxes = [text.get_window_extent() for text in texts if text.get_text()]
         axes_boxes = [axes.get_window_extent() for axes in figure.axes]
@@ -415,7 +406,7 @@ def test_long_titles_and_labels_stay_inside_the_figure(drawn: Drawn, kind: str) 
     assert min(box.height for box in axes_boxes) > 80
 
 
-def test_quantities_below_each_other_in_twelve_panels(load: Load) -> None:
+def test_quantities_below_each_other_in_twelve_panels(load):
     experiment = load(TWELVE)
     with rc_context(RC):
         figure = draw(experiment, cells_of(experiment), [])
@@ -431,11 +422,11 @@ def test_quantities_below_each_other_in_twelve_panels(load: Load) -> None:
     assert {one.get_ylim() for one in axes[4:8]} == {axes[4].get_ylim()}
 
 
-def test_times_have_bars_as_scores_have_and_lines_across(drawn: Drawn) -> None:
+def test_times_have_bars_as_scores_have_and_lines_across(drawn):
     figure = drawn(CURVES)
     score, seconds, *_ = figure.axes
     ours = seconds.containers[-1]
-    assert ours.has_yerr  # type: ignore[attr-defined]
+    assert ours.has_yerr
     (low, high) = ours[2][0].get_segments()[0][:, 1]
     assert low < 1.5 * 1.2 < high  # three phases of half a second, on average 1.2 times as long
     assert not hollow(seconds)
@@ -450,7 +441,7 @@ def test_times_have_bars_as_scores_have_and_lines_across(drawn: Drawn) -> None:
     assert legend(figure)[-1] == "here"
 
 
-def test_a_single_run_is_hollow(drawn: Drawn) -> None:
+def test_a_single_run_is_hollow(drawn):
     some = [(16, 0), (64, 0), (64, 1)]
     figure = drawn(CURVES, lambda t: t.map is None or (t.map.parameters["n_components"], t.repeat) in some)
     (line,) = hollow(figure.axes[0])
@@ -461,10 +452,10 @@ def test_a_single_run_is_hollow(drawn: Drawn) -> None:
     assert [[len(hollow(axes)) for axes in figure.axes] for figure in figures] == [[1, 3], [0, 0]]
     assert legend(figures[0])[-1] == "hollow: one run"
     bars = [container for axes in figures[1].axes for container in axes.containers]
-    assert all(container.has_xerr for container in bars)  # type: ignore[attr-defined]
+    assert all(container.has_xerr for container in bars)
 
 
-def test_a_figure_says_for_what_its_data_stand_in(drawn: Drawn, load: Load) -> None:
+def test_a_figure_says_for_what_its_data_stand_in(drawn, load):
     assert titles(drawn(CURVES)) == ["digits", "", "dense\n(stand-in for Gisette)", ""]
     text = CURVES[: CURVES.index("figure:")].replace("[16, 64]", "16")
     assert titles(drawn(text + "figure: methods\n"))[::2] == ["digits", "dense (stand-in for Gisette)"]
@@ -476,7 +467,7 @@ def test_a_figure_says_for_what_its_data_stand_in(drawn: Drawn, load: Load) -> N
         load(H01 + "stand_ins: {digit: Gisette}\n")
 
 
-def test_log_names_axes(drawn: Drawn, load: Load) -> None:
+def test_log_names_axes(drawn, load):
     score, seconds, *_ = drawn(CURVES).axes
     assert (score.get_xscale(), score.get_yscale(), seconds.get_yscale()) == ("log", "linear", "log")
     assert list(score.get_xticks()) == [20, 50]
@@ -486,7 +477,7 @@ def test_log_names_axes(drawn: Drawn, load: Load) -> None:
         load(CURVES.replace("[x, fit]", "[z]"))
 
 
-def test_the_numbers_of_another_experiment_are_marked(load: Load) -> None:
+def test_the_numbers_of_another_experiment_are_marked(load):
     experiment = load(CURVES)
     cells = cells_of(experiment)
     figure = figure_of(experiment, cells)
@@ -503,7 +494,7 @@ def test_the_numbers_of_another_experiment_are_marked(load: Load) -> None:
         check_figure(lacking, [])
 
 
-def test_times_of_the_paper_stand_beside_ours_in_a_colour_each(drawn: Drawn, load: Load) -> None:
+def test_times_of_the_paper_stand_beside_ours_in_a_colour_each(drawn, load):
     seconds = drawn(TABLE).axes[3]
     found = [[line.get_xdata()[0] for line in lines_of(seconds, marker)] for marker in "D<"]
     assert found == [[90], [1]]
@@ -519,7 +510,7 @@ def test_times_of_the_paper_stand_beside_ours_in_a_colour_each(drawn: Drawn, loa
     assert low < 30 < 90 < high
 
 
-def test_ratios_of_a_table(drawn: Drawn, load: Load) -> None:
+def test_ratios_of_a_table(drawn, load):
     figure = drawn(RATIOS, slow=10)
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["RM / TS", "exact / TS"]
@@ -536,7 +527,7 @@ def test_ratios_of_a_table(drawn: Drawn, load: Load) -> None:
         load(H01.replace("methods", "ratios"))
 
 
-def test_trials_that_were_stopped_are_drawn_at_their_limit(load: Load) -> None:
+def test_trials_that_were_stopped_are_drawn_at_their_limit(load):
     experiment, end = load(H01, repeats=1), {"status": "stopped", "reason": "limit", "limit_s": 60.0}
     figure = figure_of(experiment, cells_with(experiment, lambda trial: fake_row(trial, 0.9) | end))
     assert words(figure) == [["stopped at the time limit"], []]
@@ -545,7 +536,7 @@ def test_trials_that_were_stopped_are_drawn_at_their_limit(load: Load) -> None:
     assert "stopped: it takes longer" in legend(figure)
 
 
-def test_two_draws_are_equal_byte_for_byte_and_axes_have_round_places(load: Load, tmp_path: Path) -> None:
+def test_two_draws_are_equal_byte_for_byte_and_axes_have_round_places(load, tmp_path):
     # An SVG's names hold every digit of these places, and the layout's last digits differ from draw to draw.
     experiment = load(CURVES)
     cells = cells_of(experiment)
@@ -558,7 +549,7 @@ def test_two_draws_are_equal_byte_for_byte_and_axes_have_round_places(load: Load
         assert ends == pytest.approx([round(end, DIGITS) for end in ends], abs=1e-12)
 
 
-def test_an_svg_has_texts_in_fonts_that_others_have_and_nothing_twice(load: Load, tmp_path: Path) -> None:
+def test_an_svg_has_texts_in_fonts_that_others_have_and_nothing_twice(load, tmp_path):
     experiment = load(KERNELS + SOLVERS)
     draw(experiment, cells_of(experiment), [tmp_path / "figure.svg"])
     text = (tmp_path / "figure.svg").read_text()
@@ -574,7 +565,7 @@ def test_an_svg_has_texts_in_fonts_that_others_have_and_nothing_twice(load: Load
     assert {*referred} == {element.get("id") for element in root.iter()} - {None}
 
 
-def test_a_setting_without_rows_is_not_left_out(drawn: Drawn, load: Load, tmp_path: Path) -> None:
+def test_a_setting_without_rows_is_not_left_out(drawn, load, tmp_path):
     figure = drawn(TABLE, lambda trial: trial.kernel.parameters["coef0"] == 0)
     assert words(figure) == [[], [], ["no rows yet"], ["no rows yet"]]
     experiment = load(KERNELS + SOLVERS)

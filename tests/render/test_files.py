@@ -1,28 +1,20 @@
 """The files of a report: whole, current or not, published all or none."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from kfeat.analysis.cells import Cell
 from kfeat.errors import StoreError
-from kfeat.experiments.config import Experiment
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.row import Row
 from kfeat.experiments.store import ROWS, read_rows, write_rows
 from kfeat.files import replacing_together
 from kfeat.render.files import FILES, PUBLISHED, is_current, publish, write_report
 
-Make = Callable[..., list[Cell]]
-MakeRows = Callable[..., dict[str, Row]]
 
-
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def replace_files(folder: Path, names: str, error: type[BaseException] | None = None) -> None:
+def replace_files(folder, names, error=None):
     with replacing_together() as beside:
         for name in names:
             (beside(folder) / name).write_text("new")
@@ -30,9 +22,7 @@ def replace_files(folder: Path, names: str, error: type[BaseException] | None = 
             raise error
 
 
-def test_reports_are_written_whole_and_known_to_be_current(
-    experiment: Experiment, make_cells: Make, tmp_path: Path
-) -> None:
+def test_reports_are_written_whole_and_known_to_be_current(experiment, make_cells, tmp_path):
     cells = make_cells([0.84, 0.86])
     assert not is_current(experiment, cells, tmp_path / "a")
     write_report(experiment, cells, tmp_path / "a")
@@ -43,7 +33,7 @@ def test_reports_are_written_whole_and_known_to_be_current(
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
 
 
-def test_files_of_several_folders_take_their_places_together(tmp_path: Path) -> None:
+def test_files_of_several_folders_take_their_places_together(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a/old").write_text("stays")
     (tmp_path / "a/one").write_text("before")
@@ -54,7 +44,7 @@ def test_files_of_several_folders_take_their_places_together(tmp_path: Path) -> 
     assert contents(tmp_path) == {"a/old": b"stays", "a/one": b"a", "b/c/one": b"b/c"}
 
 
-def test_a_block_that_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
+def test_a_block_that_fails_leaves_everything_as_it_was(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         replace_files(tmp_path / "x/y", "a", KeyboardInterrupt)
     with pytest.raises(StoreError, match="y: cannot be written"):
@@ -70,8 +60,8 @@ def test_a_block_that_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
 
 
 def test_only_a_whole_plan_is_published_and_a_publication_that_fails_leaves_the_old_one(
-    experiment: Experiment, trials: list[Trial], make_rows: MakeRows, tmp_path: Path
-) -> None:
+    experiment, trials, make_rows, tmp_path
+):
     runs, results = tmp_path / "runs", tmp_path / "results"
     rows = make_rows([0.84] * 5)
     chosen = [trial for trial in trials if trial.id in rows]

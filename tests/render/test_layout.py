@@ -1,17 +1,12 @@
 """The table as the paper prints it: lines are settings, columns methods, ours beside the paper's."""
 
 import re
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kfeat.analysis.cells import Shown
 from kfeat.errors import ConfigError
-from kfeat.experiments.config import Experiment, load_experiment
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.row import Row
+from kfeat.experiments.config import load_experiment
 from kfeat.render.layout import mirror, mirror_notes
 from kfeat.render.table import render, render_csv
 from kfeat.render.text import factor, shown, time
@@ -73,14 +68,13 @@ reported:
     - {for: {map.h01: false, map.n_components: 500}, mean: 99.7, time: 3.96s, test_time: 0.63s, where: T1}
     - {for: {map.h01: true, map.n_components: 100}, mean: 98.2, time: 0.49s, test_time: 0.1s, where: Table 1}
 """
-Load = Callable[..., Experiment]
 
 
 @pytest.fixture
-def two_kernels(write: Callable[..., Path]) -> Load:
+def two_kernels(write):
     """The small experiment on <x, y>^2 and (1 + <x, y>)^2 with two solvers and a paper's table."""
 
-    def maker(table: str = TABLE, *overrides: str, **choices: Any) -> Experiment:
+    def maker(table=TABLE, *overrides, **choices):
         path = write(**{"coef0: 1": "coef0: [0, 1]", "mapped: {name: liblinear, C: 1}": f"mapped: {SOLVERS}"})
         path.write_text(path.read_text() + table + NUMBERS)
         return load_experiment(path, overrides, **choices)
@@ -88,34 +82,31 @@ def two_kernels(write: Callable[..., Path]) -> Load:
     return maker
 
 
-def row(trial: Trial) -> Row:
+def row(trial):
     """A row with the same numbers in every run: the exact SVM trains 600 s, the solvers 8 s and 2 s."""
     if trial.map is None:
         return timed(trial, 0.9, {"train": 600.0})
-    assert trial.solver
     train = 8.0 if trial.solver.name == "liblinear" else 2.0
     return timed(trial, 0.84 + 0.02 * trial.repeat, {"map_fit": 0.0, "map_train": 0.1, "train": train})
 
 
-def timed(trial: Trial, score: float, seconds: Mapping[str, float]) -> Row:
+def timed(trial, score, seconds):
     return fake_row(trial, score, seconds={key: {"cpu": s, "wall": s} for key, s in seconds.items()})
 
 
-def lines_of(experiment: Experiment, make: Callable[[Trial], Row | None] = row) -> list[Any]:
-    assert experiment.table
+def lines_of(experiment, make=row):
     return list(mirror(experiment.table, cells_with(experiment, make)).lines)
 
 
-def said_of(experiment: Experiment, make: Callable[[Trial], Row | None] = row) -> list[str]:
-    assert experiment.table
+def said_of(experiment, make=row):
     return mirror_notes(experiment.table, cells_with(experiment, make))
 
 
-def nothing(trial: Trial) -> None:
+def nothing(trial):
     return None
 
 
-def test_a_table_as_the_paper_prints_it(two_kernels: Load) -> None:
+def test_a_table_as_the_paper_prints_it(two_kernels):
     experiment = two_kernels()
     cells = cells_with(experiment, row)
     text = render(experiment, cells, "markdown")
@@ -139,7 +130,7 @@ def test_a_table_as_the_paper_prints_it(two_kernels: Load) -> None:
     assert "Random Maclaurin, LIBLINEAR" in rest
 
 
-def test_latex_has_spanning_headers_and_mathematics(two_kernels: Load) -> None:
+def test_latex_has_spanning_headers_and_mathematics(two_kernels):
     experiment = two_kernels()
     text = render(experiment, cells_with(experiment, row), "latex")
     lines = [" ".join(line.split()) for line in text.splitlines() if not line.startswith("%")]
@@ -161,7 +152,7 @@ def test_latex_has_spanning_headers_and_mathematics(two_kernels: Load) -> None:
     ]
 
 
-def test_ratios_stand_beside_the_printed_ones(two_kernels: Load) -> None:
+def test_ratios_stand_beside_the_printed_ones(two_kernels):
     experiment = two_kernels("""
 table:
   lines: kernel
@@ -186,7 +177,7 @@ table:
     } < {*said_of(experiment)}
 
 
-def test_a_column_of_its_own_quantity_stands_on_that_line(two_kernels: Load) -> None:
+def test_a_column_of_its_own_quantity_stands_on_that_line(two_kernels):
     score, seconds, *_ = lines_of(
         two_kernels("""
 table:
@@ -212,9 +203,7 @@ table:
          [("10.0 mins¹", "–", "", "–"), ("10.0 mins¹", "–", "< 0.333×¹", "> 30.0 mins")]),
     ],
 )  # fmt: skip
-def test_a_stopped_trial_gives_a_lower_bound_if_its_time_counts(
-    two_kernels: Load, kind: str, timed: bool, lines: list[tuple[str, ...]]
-) -> None:
+def test_a_stopped_trial_gives_a_lower_bound_if_its_time_counts(two_kernels, kind, timed, lines):
     experiment = two_kernels("""
 table:
   lines: kernel
@@ -226,7 +215,7 @@ table:
 """)
     end = {"status": "stopped", "reason": "too long", "limit_s": 1800.0, "timed": timed}
 
-    def stopped(t: Trial) -> Row:
+    def stopped(t):
         return row(t) | (end if kind == (t.map.name if t.map else "exact") else {})
 
     assert [line[1:] for line in lines_of(experiment, stopped)[:2]] == lines
@@ -240,7 +229,7 @@ table:
     assert text.count(f"> {mark}857× |") == (6 if kind == "exact" else 0)  # two here, four of all cells
 
 
-def test_missing_cells_and_runs_show(two_kernels: Load) -> None:
+def test_missing_cells_and_runs_show(two_kernels):
     experiment = two_kernels()
     score, seconds, *_ = lines_of(experiment, lambda t: row(t) if t.map and t.repeat == 0 else None)
     assert score == ("<x, y>^2", "–", "–", "84.00 % (1/2 runs)", "–", "84.00 % (1/2 runs)")
@@ -251,7 +240,7 @@ def test_missing_cells_and_runs_show(two_kernels: Load) -> None:
     assert "κ + LIBSVM: nothing of this plan (map: exact)." in said_of(unplanned)
 
 
-def test_a_column_selects_one_cell_and_words_are_for_ratios(two_kernels: Load) -> None:
+def test_a_column_selects_one_cell_and_words_are_for_ratios(two_kernels):
     experiment = two_kernels(TABLE.replace(", solver: newton", ""))
     with pytest.raises(
         ConfigError,
@@ -270,11 +259,11 @@ def test_a_column_selects_one_cell_and_words_are_for_ratios(two_kernels: Load) -
         (59.96, "1.0 mins"), (401.8, "6.7 mins"), (5400, "1.5 hours"), (None, "–"),
     ],
 )  # fmt: skip
-def test_times_read_as_the_paper_prints_them(seconds: float | None, printed: str) -> None:
+def test_times_read_as_the_paper_prints_them(seconds, printed):
     assert time(seconds) == printed
 
 
-def test_large_ratios_have_no_exponent() -> None:
+def test_large_ratios_have_no_exponent():
     assert [factor(value) for value in (0.333333, 49.23, 1612.4)] == ["0.333×", "49.2×", "1612×"]
     one, missing, zero, bound = Shown(1.0), Shown(None), Shown(0.0), Shown(60.0, sign="> ")
     for over, under in ((one, zero), (missing, one), (one, missing), (bound, bound)):
@@ -285,19 +274,19 @@ def test_large_ratios_have_no_exponent() -> None:
     assert shown(Shown(60.0, True, "> "), time) == "> ~1.0 mins"
 
 
-def kar_and_karnick(tmp_path: Path, text: str = KAR) -> Experiment:
+def kar_and_karnick(tmp_path, text=KAR):
     """The table of a paper that prints both times, both speed-ups and D."""
     (tmp_path / "kar.yaml").write_text(text)
     return load_experiment(tmp_path / "kar.yaml")
 
 
-def kar_row(trial: Trial) -> Row:
+def kar_row(trial):
     """H0/1 is the quickest."""
     times = 10.0 if trial.map is None else 1.0 if trial.map.parameters["h01"] else 2.0
     return timed(trial, 0.99, {"train": 2 * times, "predict": times})
 
 
-def test_accuracy_both_times_both_speed_ups_and_d_stand_beside_the_papers(tmp_path: Path) -> None:
+def test_accuracy_both_times_both_speed_ups_and_d_stand_beside_the_papers(tmp_path):
     experiment = kar_and_karnick(tmp_path)
     columns = [*zip(*lines_of(experiment, kar_row), strict=True)][1:]
     assert columns == [
@@ -322,14 +311,12 @@ def test_accuracy_both_times_both_speed_ups_and_d_stand_beside_the_papers(tmp_pa
          "2 quantities, and the table has 1 lines"),
     ],
 )  # fmt: skip
-def test_a_column_has_a_word_and_a_line_for_each_of_its_quantities(
-    tmp_path: Path, old: str, new: str, problem: str
-) -> None:
+def test_a_column_has_a_word_and_a_line_for_each_of_its_quantities(tmp_path, old, new, problem):
     with pytest.raises(ConfigError, match=re.escape(problem)):
         kar_and_karnick(tmp_path, KAR.replace(old, new))
 
 
-def test_a_ratio_may_be_against_the_quickest_of_several(two_kernels: Load) -> None:
+def test_a_ratio_may_be_against_the_quickest_of_several(two_kernels):
     table = """
 table:
   lines: kernel
@@ -340,8 +327,7 @@ table:
     exact = "solvers.exact=[{name: libsvm, C: 1}, {name: svc, C: 1}, {name: libsvm, C: 2}]"
     seconds = {"libsvm": 600.0, "svc": 210.0}
 
-    def several(trial: Trial) -> Row:
-        assert trial.solver
+    def several(trial):
         return row(trial) if trial.map else timed(trial, 0.9, {"train": seconds[trial.solver.name]})
 
     assert [line[1].split()[0] for line in lines_of(two_kernels(table, exact), several)] == ["100×¹", "100×¹"]

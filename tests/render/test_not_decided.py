@@ -1,53 +1,43 @@
 """How many runs decide what is open, held against Student's and Welch's formulas."""
 
-from collections.abc import Callable
 from math import ceil
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import t
 
-from kfeat.analysis.cells import Cell
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.analysis.statistics import welch_half_width
-from kfeat.experiments.config import Experiment, load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.paper import Claim
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.store import Row
 from kfeat.render.not_decided import MOST, Undecided, terminal, undecided
 from tests.cells import cells_with, fake_row
 
-Make = Callable[..., list[Cell]]
 
-
-def undecided_of(experiment: Experiment, cells: list[Cell]) -> list[Undecided]:
+def undecided_of(experiment, cells):
     """What the small experiment with these cells leaves open."""
     return undecided([judge_experiment(experiment, cells, {})])
 
 
-def claim_on_sketches(above: float) -> Claim:
+def claim_on_sketches(above):
     """The claim that Tensor Sketch's accuracy is above a bound at every size."""
     about = {"text": "It is high", "where": "Section 1", "of": "accuracy", "value": {"map": "tensor_sketch"}}
     return Claim.model_validate(about | {"above": above})
 
 
-def claiming(experiment: Experiment, above: float) -> Experiment:
+def claiming(experiment, above):
     """The experiment with a claim on Tensor Sketch's accuracy, and nothing that is printed."""
     experiment.claims[:] = [claim_on_sketches(above)]
-    assert experiment.reported
     experiment.reported.numbers[:] = []
     return experiment
 
 
 @pytest.mark.parametrize("distance", [0.3, 0.8, 1.0])
-def test_an_open_claim_needs_the_runs_that_students_interval_says(
-    experiment: Experiment, make_cells: Make, distance: float
-) -> None:
+def test_an_open_claim_needs_the_runs_that_students_interval_says(experiment, make_cells, distance):
     scores = np.array([0.83, 0.84, 0.85, 0.86, 0.87])
     mean, n = 85.0, len(scores)
 
-    def half(runs: int) -> float:
+    def half(runs):
         return float(t.ppf(0.975, runs - 1) * 100 * scores.std(ddof=1) / np.sqrt(runs))
 
     least = next(runs for runs in range(2, 10_000) if half(runs) < distance)
@@ -57,12 +47,12 @@ def test_an_open_claim_needs_the_runs_that_students_interval_says(
     assert item.seconds == pytest.approx((item.needed - n) * 5 * 0.6)  # five phases of 0.6 s a run
 
 
-def test_what_is_decided_needs_nothing(experiment: Experiment, make_cells: Make) -> None:
+def test_what_is_decided_needs_nothing(experiment, make_cells):
     assert not undecided_of(claiming(experiment, 80.0), make_cells([0.83, 0.84, 0.85], exact=None))
     assert terminal([]) == "nothing is open"
 
 
-def test_no_runs_help_against_the_error_of_the_papers_own(experiment: Experiment, make_cells: Make) -> None:
+def test_no_runs_help_against_the_error_of_the_papers_own(experiment, make_cells):
     """It prints 85.0 ± 0.5 over five runs, so its mean is known to 0.6: ours, 84.5, may be off by 1.1."""
     (item,) = undecided_of(experiment, make_cells([0.825, 0.835, 0.845, 0.855, 0.865], exact=None))
     assert (item.verdict, item.needed) == ("too wide to tell", None)
@@ -70,14 +60,12 @@ def test_no_runs_help_against_the_error_of_the_papers_own(experiment: Experiment
     assert f"1 would stay as they are with {MOST} times the runs" in shown
 
 
-def test_a_printed_number_needs_the_runs_that_welchs_interval_says(
-    experiment: Experiment, make_cells: Make
-) -> None:
+def test_a_printed_number_needs_the_runs_that_welchs_interval_says(experiment, make_cells):
     """Ours is 0.9 off, within the slack of 1.0: it is decided once the interval does not have 0 inside."""
     scores = np.array([0.839, 0.849, 0.859, 0.869, 0.879])
     (item,) = undecided_of(experiment, make_cells(scores, exact=None))
 
-    def half(runs: int) -> float:
+    def half(runs):
         ours = 100 * scores.std(ddof=1) / np.sqrt(runs), runs - 1
         return welch_half_width(ours, papers) + 0.005  # accuracies have two decimals
 
@@ -87,13 +75,13 @@ def test_a_printed_number_needs_the_runs_that_welchs_interval_says(
     assert half(item.needed) < 0.9
 
 
-def test_a_single_run_says_nothing_of_its_spread(experiment: Experiment, make_cells: Make) -> None:
+def test_a_single_run_says_nothing_of_its_spread(experiment, make_cells):
     (item,) = undecided_of(claiming(experiment, 84.0), make_cells([0.85], exact=None))
     assert (item.runs, item.needed, item.first) == (1, 3, True)
     assert "3 (first)" in terminal([item])
 
 
-def test_the_table_says_what_needs_an_idle_machine() -> None:
+def test_the_table_says_what_needs_an_idle_machine():
     dear = Undecided("a", "x", "open", 5, 10, 60.0, timed=True)
     cheap = Undecided("b", "y", "open", 5, 20, 1.0, timed=False)
     shown = terminal([cheap, dear])
@@ -101,13 +89,13 @@ def test_the_table_says_what_needs_an_idle_machine() -> None:
     assert "10 (timed)" in shown
 
 
-def test_a_case_that_fails_but_not_at_the_level_of_several_is_undecided(write: Callable[..., Path]) -> None:
+def test_a_case_that_fails_but_not_at_the_level_of_several_is_undecided(write):
     """With two cases, one that fails alone has to fail at 97.5 %: 0.30 below is within 0.36 of three runs."""
     path = write(**{"n_components: 64}\n  - {name: random": "n_components: [32, 64]}\n  - {name: random"})
     experiment = load_experiment(path, repeats=3)
     assert experiment.reported is None
 
-    def row(trial: Trial) -> Row | None:
+    def row(trial):
         if not trial.map or trial.map.name != "tensor_sketch":
             return None
         middle = 0.86 if trial.map.parameters["n_components"] == 32 else 0.847
@@ -118,7 +106,7 @@ def test_a_case_that_fails_but_not_at_the_level_of_several_is_undecided(write: C
     assert (item.runs, item.needed) == (3, 5)
 
 
-def test_runs_on_the_same_splits_stay_in_pairs(write: Callable[..., Path]) -> None:
+def test_runs_on_the_same_splits_stay_in_pairs(write):
     """The maps differ by 0, 0.5 and 1 points on splits that differ by 8: pairs tell, runs do not."""
     experiment = load_experiment(write(**{", seed: 0}}": "}}"}), repeats=3)
     scores = {"tensor_sketch": (0.80, 0.84, 0.88), "random_maclaurin": (0.795, 0.84, 0.87)}

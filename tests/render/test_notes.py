@@ -1,29 +1,20 @@
-from collections.abc import Callable
-from pathlib import Path
-
-from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.cells import summarise
 from kfeat.analysis.certainty import error_of
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.analysis.statistics import KNOWN, Summary
-from kfeat.experiments.config import Experiment, load_experiment
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.row import Row
+from kfeat.experiments.config import load_experiment
 from kfeat.render.notes import cautions, closing_line, notes
 from kfeat.render.table import records
 from tests.cells import cells_with, fake_row
 
 MACHINE = {"processor": "Abacus", "cores": 2, "system": "Linux", "python": "3.11.7"}
 
-Make = Callable[..., list[Cell]]
 
-
-def made_by(commit: str | None, liblinear: str = "2.50.0") -> dict[str, object]:
+def made_by(commit, liblinear="2.50.0"):
     return {**MACHINE, "commit": commit, "packages": {"kfeat": "0.1.0", "liblinear-official": liblinear}}
 
 
-def test_one_line_per_machine_names_every_version_of_kfeat(
-    experiment: Experiment, trials: list[Trial]
-) -> None:
+def test_one_line_per_machine_names_every_version_of_kfeat(experiment, trials):
     environments = [made_by("b1"), made_by("a0"), made_by("b1"), made_by(None), made_by("a0", "2.47.0")]
     made = {t.id: fake_row(t, 0.8, environment=one) for t, one in zip(trials, environments, strict=False)}
     cells = summarise(experiment, trials, made)
@@ -33,15 +24,13 @@ def test_one_line_per_machine_names_every_version_of_kfeat(
     ]
 
 
-def test_a_table_with_times_of_two_machines_says_which_are_whose(
-    experiment: Experiment,
-) -> None:
+def test_a_table_with_times_of_two_machines_says_which_are_whose(experiment):
     """A speed-up of one machine over another is not passed over in silence."""
 
-    def said(machines: list[str], **more: object) -> list[str]:
+    def said(machines, **more):
         """What is said where the i-th trial of each cell, and of the exact machine, ran on these."""
 
-        def row(trial: Trial) -> Row | None:
+        def row(trial):
             machine = machines[trial.repeat if trial.map else -1]
             environment = made_by("a0") | {"processor": machine}
             return fake_row(trial, 0.8, environment=environment, **more) if machine else None
@@ -62,26 +51,22 @@ def test_a_table_with_times_of_two_machines_says_which_are_whose(
     ]
 
 
-def test_every_reason_of_a_failure_is_told_once(
-    experiment: Experiment, trials: list[Trial], make_rows: Callable[..., dict[str, Row]]
-) -> None:
+def test_every_reason_of_a_failure_is_told_once(experiment, trials, make_rows):
     rows = make_rows([0.8] * 4)
     for row, reason in zip(
         rows.values(), ["it ran out of memory", "it was killed", "it ran out of memory"], strict=False
     ):
         row.update(status="failed", reason=reason)
-    cells: list[Cell] = summarise(experiment, trials, rows)
+    cells = summarise(experiment, trials, rows)
     assert [line for line in notes(experiment, cells) if line.startswith("failed")] == [
         "failed: Tensor Sketch: it ran out of memory; it was killed"
     ]
 
 
-def test_equal_repeats_of_an_exact_machine_are_one_score_and_several_times(
-    write: Callable[..., Path],
-) -> None:
+def test_equal_repeats_of_an_exact_machine_are_one_score_and_several_times(write):
     experiment = load_experiment(write(), ["exact_repeats=3"])
 
-    def row(trial: Trial) -> Row:
+    def row(trial):
         return fake_row(trial, 0.7939, seconds={"train": {"cpu": 1.0 + trial.repeat, "wall": 9.0}})
 
     exact, sketch, _ = cells = cells_with(experiment, row)
@@ -94,9 +79,7 @@ def test_equal_repeats_of_an_exact_machine_are_one_score_and_several_times(
     assert not any("draw nothing" in line for line in cautions(experiment, cells))
 
 
-def test_a_stopped_trial_alone_is_something_to_judge_and_its_machine_is_named(
-    experiment: Experiment, trials: list[Trial]
-) -> None:
+def test_a_stopped_trial_alone_is_something_to_judge_and_its_machine_is_named(experiment, trials):
     end = {"status": "stopped", "reason": "too long", "limit_s": 90.0}
     row = fake_row(trials[-1], 0.8, environment=made_by("c2")) | end
     cells = summarise(experiment, trials, {row["id"]: row})
@@ -107,9 +90,7 @@ def test_a_stopped_trial_alone_is_something_to_judge_and_its_machine_is_named(
     assert judgement.seconds == 90
 
 
-def test_a_table_says_for_what_its_data_stand_in(
-    write: Callable[..., Path], make_cells: Callable[..., list[Cell]]
-) -> None:
+def test_a_table_says_for_what_its_data_stand_in(write, make_cells):
     path = write()
     path.write_text(path.read_text() + "stand_ins: {digits: Gisette, mnist: Another}\n")
     said = notes(load_experiment(path), make_cells([0.84]))
@@ -117,7 +98,7 @@ def test_a_table_says_for_what_its_data_stand_in(
     assert not any("Another" in line for line in said)
 
 
-def test_the_best_map_is_compared_with_the_exact_svm(make_cells: Make) -> None:
+def test_the_best_map_is_compared_with_the_exact_svm(make_cells):
     line = closing_line(make_cells([0.85, 0.87], exact=0.88))
     assert line == (
         "Tensor Sketch: accuracy 86.00 % where exact, LIBSVM has 88.00 %; mapping and training have a "
@@ -128,7 +109,7 @@ def test_the_best_map_is_compared_with_the_exact_svm(make_cells: Make) -> None:
         assert closing_line(cells) is None
 
 
-def test_repeats_without_a_draw_that_disagree_are_told(write: Callable[..., Path]) -> None:
+def test_repeats_without_a_draw_that_disagree_are_told(write):
     experiment = load_experiment(write(), ["exact_repeats=2"])
     cells = cells_with(experiment, lambda trial: fake_row(trial, 0.7 + 0.0625 * trial.repeat))
     assert records(experiment, cells)[0]["accuracy (%)"] == "73.12"

@@ -1,29 +1,21 @@
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from kfeat.analysis.cells import Cell
-from kfeat.analysis.judgement import Judgement, in_short, judge_experiment
-from kfeat.experiments.config import Experiment
+from kfeat.analysis.judgement import in_short, judge_experiment
 from kfeat.experiments.paper import Claim
-from kfeat.experiments.row import Row
 from kfeat.render.overview import markdown, not_explained, papers, passes, tally_lines, terminal
 from kfeat.render.tables import LONGEST
 
-Make = Callable[..., list[Cell]]
-MakeRows = Callable[..., dict[str, Row]]
 CLAIM = {"text": "TS is good", "where": "Section 6", "value": {"map": "tensor_sketch"}}
 
 
-def claims(*more: dict[str, Any]) -> list[Claim]:
+def claims(*more):
     return [Claim.model_validate(CLAIM | keys) for keys in more]
 
 
 @pytest.fixture
-def judgements(experiment: Experiment, make_cells: Make, make_rows: MakeRows) -> list[Judgement]:
+def judgements(experiment, make_cells, make_rows):
     """One experiment in which something differs and is explained, and one without rows."""
     judged = claims(
         {"above": 80},
@@ -40,7 +32,7 @@ def judgements(experiment: Experiment, make_cells: Make, make_rows: MakeRows) ->
     ]
 
 
-def test_a_line_per_experiment_and_the_tallies(judgements: list[Judgement]) -> None:
+def test_a_line_per_experiment_and_the_tallies(judgements):
     lines = [line.split("  ") for line in terminal(judgements).splitlines()]
     cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
     judged = "1 reproduced; 1 holds in direction, not", "1 reproduced"
@@ -61,9 +53,7 @@ def test_a_line_per_experiment_and_the_tallies(judgements: list[Judgement]) -> N
     assert terminal(judgements).rstrip().endswith("1 without rows")
 
 
-def test_three_lines_say_what_agrees_what_differs_and_what_is_undecided(
-    judgements: list[Judgement], experiment: Experiment, make_cells: Make
-) -> None:
+def test_three_lines_say_what_agrees_what_differs_and_what_is_undecided(judgements, experiment, make_cells):
     assert in_short(judgements) == [
         "agree: 2 of 2 printed numbers; 1 of 4 claims",
         "differ: 0 of 2 printed numbers; 2 of 4 claims (1 explained, 1 in size only)",
@@ -78,8 +68,7 @@ def test_three_lines_say_what_agrees_what_differs_and_what_is_undecided(
     assert in_short([]) == []
 
 
-def test_what_is_lost_is_missing(experiment: Experiment, make_cells: Make) -> None:
-    assert experiment.reported is not None
+def test_what_is_lost_is_missing(experiment, make_cells):
     reported = experiment.reported.model_copy(update={"lost": ["Figure 1", "Figure 2"]})
     twice = [
         judge_experiment(replace(experiment, reported=reported), make_cells([0.85, 0.85]), {})
@@ -88,7 +77,7 @@ def test_what_is_lost_is_missing(experiment: Experiment, make_cells: Make) -> No
     assert "printed, but lost in the copies that there are: 2: 2 missing" in tally_lines(twice)
 
 
-def test_what_differs_is_listed_with_both_sizes_and_the_explanation(judgements: list[Judgement]) -> None:
+def test_what_differs_is_listed_with_both_sizes_and_the_explanation(judgements):
     text = terminal(judgements)
     assert (
         "holds in direction, not in size: Section 6: TS is good: ours 85.00 [84.74, 85.26]; paper 90 %"
@@ -102,11 +91,11 @@ def test_what_differs_is_listed_with_both_sizes_and_the_explanation(judgements: 
 
 
 def test_the_check_passes_unless_something_is_wrong_or_nothing_is_there(
-    judgements: list[Judgement],
-    experiment: Experiment,
-    make_cells: Make,
-    make_rows: Callable[..., dict[str, Row]],
-) -> None:
+    judgements,
+    experiment,
+    make_cells,
+    make_rows,
+):
     cells = make_cells([0.85, 0.85])
     unexplained = judge_experiment(replace(experiment, claims=claims({"above": 86})), cells, {})
     named = judge_experiment(
@@ -132,7 +121,7 @@ def test_the_check_passes_unless_something_is_wrong_or_nothing_is_there(
     assert "differs, not explained: Table 1: Tensor Sketch: ours 65.00 ± 0.00; paper 85.00 ± 0.50" in text
 
 
-def test_markdown_links_the_published_tables_there_are(judgements: list[Judgement], tmp_path: Path) -> None:
+def test_markdown_links_the_published_tables_there_are(judgements, tmp_path):
     (tmp_path / "paper/first").mkdir(parents=True)
     (tmp_path / "paper/first/table.md").write_text("")
     text = markdown(judgements, tmp_path)
@@ -142,7 +131,7 @@ def test_markdown_links_the_published_tables_there_are(judgements: list[Judgemen
     assert widths == {4}  # numbers, claims: what differs between the two
 
 
-def test_a_line_per_paper_shares_numbers_and_claims_out(judgements: list[Judgement], tmp_path: Path) -> None:
+def test_a_line_per_paper_shares_numbers_and_claims_out(judgements, tmp_path):
     (tmp_path / "paper").mkdir()
     finding = "<!-- finding paper -->\n**All is well.**\n\nMore.\n<!-- end -->"
     (tmp_path / "paper/README.md").write_text(f"# A & B 2013: what was found\n\n{finding}\n")

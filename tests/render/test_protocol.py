@@ -1,14 +1,8 @@
-from collections.abc import Mapping
-from pathlib import Path
-
 import pytest
 
-from kfeat.analysis.cells import Cell
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.errors import ConfigError
-from kfeat.experiments.config import Experiment, load_experiment
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.row import Row
+from kfeat.experiments.config import load_experiment
 from kfeat.render.protocol import lines, ranked, render_switches
 from kfeat.render.table import render
 from tests.cells import cells_with, fake_row
@@ -39,13 +33,13 @@ SCORES = {"none": (0.91, 0.70), "unit_rows": (0.88, 0.81), "zscore": (0.95, 0.80
 
 
 @pytest.fixture
-def switched(tmp_path: Path) -> Experiment:
+def switched(tmp_path):
     path = tmp_path / "switched.yaml"
     path.write_text(SWITCHED)
     return load_experiment(path)
 
 
-def test_every_switch_is_shown_with_its_status(switched: Experiment) -> None:
+def test_every_switch_is_shown_with_its_status(switched):
     found = {line.key: line for line in lines(switched)}
     assert {key: line.status for key, line in found.items() if line.status != "not stated"} == {
         "protocol.scale": "inferred",
@@ -62,7 +56,7 @@ def test_every_switch_is_shown_with_its_status(switched: Experiment) -> None:
     assert found["repeats"].value == "3"
 
 
-def test_values_that_differ_name_where_they_hold(tmp_path: Path) -> None:
+def test_values_that_differ_name_where_they_hold(tmp_path):
     text = SWITCHED.replace("  - protocol: {scale: none", "  - dataset: adult\n    protocol: {scale: none")
     path = tmp_path / "switched.yaml"
     path.write_text(text)
@@ -82,7 +76,7 @@ def test_values_that_differ_name_where_they_hold(tmp_path: Path) -> None:
     assert {key: found[key] for key in expected} == expected
 
 
-def test_the_text_fits_a_terminal_of_100_columns(switched: Experiment) -> None:
+def test_the_text_fits_a_terminal_of_100_columns(switched):
     text = render_switches(switched)
     assert max(map(len, text.splitlines())) <= 100
     assert "inferred    protocol.scale = {divide: 16}, none\n            it fits the table\n" in text
@@ -95,19 +89,17 @@ def test_the_text_fits_a_terminal_of_100_columns(switched: Experiment) -> None:
 
 
 @pytest.fixture
-def tried(tmp_path: Path) -> Experiment:
+def tried(tmp_path):
     """Three values of one switch, two printed numbers: 90 ± 1 and 80 ± 0.1."""
     path = tmp_path / "ranked.yaml"
     path.write_text(RANKED)
     return load_experiment(path)
 
 
-def cells_of(
-    experiment: Experiment, scores: Mapping[str, tuple[float, float]] = SCORES, lost: str = ""
-) -> list[Cell]:
+def cells_of(experiment, scores=SCORES, lost=""):
     """Cells with these mean accuracies of the two maps by scale; the second run on `lost` has failed."""
 
-    def row(trial: Trial) -> Row:
+    def row(trial):
         scale = next(iter(trial.protocol.scale), "none")
         mean = scores[str(scale)][trial.describe()["map"] == "random_maclaurin"]
         failed = {"status": "failed", "reason": "planted"} if scale == lost and trial.repeat else {}
@@ -116,7 +108,7 @@ def cells_of(
     return cells_with(experiment, row)
 
 
-def test_choices_are_ranked_by_their_mean_distance_from_the_printed_numbers(tried: Experiment) -> None:
+def test_choices_are_ranked_by_their_mean_distance_from_the_printed_numbers(tried):
     choices = ranked(tried, cells_of(tried))
     assert [choice.values for choice in choices] == [("unit_rows",), ("zscore",), ("none",)]
     # max(1, 2 sd) is 2 for the first number and 1, not 0.2, for the second.
@@ -131,7 +123,7 @@ def test_choices_are_ranked_by_their_mean_distance_from_the_printed_numbers(trie
     ]
 
 
-def test_equal_distances_share_a_rank_and_without_all_runs_there_is_none(tried: Experiment) -> None:
+def test_equal_distances_share_a_rank_and_without_all_runs_there_is_none(tried):
     cells = cells_of(tried, SCORES | {"zscore": SCORES["unit_rows"]})
     ranks = [line[:4] for line in render(tried, cells, "markdown").splitlines()[4:7]]
     assert ranks == ["| 1 ", "| 1 ", "| 3 "]
@@ -140,7 +132,7 @@ def test_equal_distances_share_a_rank_and_without_all_runs_there_is_none(tried: 
     assert "without all of its trials nothing is ranked" in text
 
 
-def test_a_cell_without_the_key_counts_in_every_choice(tmp_path: Path) -> None:
+def test_a_cell_without_the_key_counts_in_every_choice(tmp_path):
     path = tmp_path / "laws.yaml"
     laws = "name: random_maclaurin, degree_law: [geometric, truncated]"
     text = RANKED.replace("name: random_maclaurin", laws).replace("[protocol.scale]", "[map.degree_law]")
@@ -152,11 +144,11 @@ def test_a_cell_without_the_key_counts_in_every_choice(tmp_path: Path) -> None:
     assert maps == ["tensor_sketch", "random_maclaurin"] * 3
 
 
-def test_the_numbers_of_a_ranking_get_no_verdict(tried: Experiment) -> None:
+def test_the_numbers_of_a_ranking_get_no_verdict(tried):
     assert judge_experiment(tried, cells_of(tried), {}).numbers == []
 
 
-def test_a_ranking_needs_known_keys_and_printed_numbers(tried: Experiment) -> None:
+def test_a_ranking_needs_known_keys_and_printed_numbers(tried):
     with pytest.raises(ConfigError, match=r"ranking: no trial has the key 'protocol.scal' \(did you mean"):
         load_experiment(tried.path, ["ranking=[protocol.scal]"])
     tried.path.write_text(RANKED.replace("[protocol.scale]", "[map.rank]"))

@@ -2,27 +2,20 @@
 
 import csv
 import io
-from collections.abc import Callable, Sequence
 from math import exp, sqrt
-from pathlib import Path
 
 import pytest
 
-from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.cells import summarise
 from kfeat.analysis.certainty import LONG_TIME
 from kfeat.errors import ConfigError
-from kfeat.experiments.config import Experiment, load_experiment
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.row import Row
+from kfeat.experiments.config import load_experiment
 from kfeat.render.layout import mirror
 from kfeat.render.notes import notes
 from kfeat.render.table import records, render, render_csv
 from kfeat.render.text import MISSING
 from tests.cells import REPORTED, cells_with, fake_row
 
-Make = Callable[..., list[Cell]]
-MakeRows = Callable[..., dict[str, Row]]
-Write = Callable[..., Path]
 STOPPED = {"status": "stopped", "reason": "too long", "limit_s": 60.0, "timed": True}
 TABLE = """
 table:
@@ -36,20 +29,20 @@ table:
 MARK = ", or a ratio of such a time"
 
 
-def csv_of(experiment: Experiment, cells: Sequence[Cell]) -> list[dict[str, str]]:
+def csv_of(experiment, cells):
     return list(csv.DictReader(io.StringIO(render_csv(experiment, cells))))
 
 
-def values(record: dict[str, str], *keys: str) -> list[str]:
+def values(record, *keys):
     return [record[key] for key in keys]
 
 
-def load(path: Path, more: str) -> Experiment:
+def load(path, more):
     path.write_text(path.read_text() + more)
     return load_experiment(path)
 
 
-def test_ours_stands_beside_the_papers(experiment: Experiment, make_cells: Make) -> None:
+def test_ours_stands_beside_the_papers(experiment, make_cells):
     cells = make_cells([0.84, 0.86], exact=0.9)
     exact, sketch, maclaurin = records(experiment, cells)
     keys = ("method", "accuracy (%)", "paper", "difference")
@@ -68,7 +61,7 @@ def test_ours_stands_beside_the_papers(experiment: Experiment, make_cells: Make)
     assert not any("<" in line for line in latex.splitlines() if not line.startswith("%"))
 
 
-def test_times_of_a_busy_machine_are_shown_and_marked(experiment: Experiment, make_cells: Make) -> None:
+def test_times_of_a_busy_machine_are_shown_and_marked(experiment, make_cells):
     cells = make_cells([0.84, 0.86], timed=False)
     keys = ("accuracy (%)", "map", "train", "test", "speed-up")
     shown = values(records(experiment, cells)[1], *keys)
@@ -83,9 +76,7 @@ def test_times_of_a_busy_machine_are_shown_and_marked(experiment: Experiment, ma
     assert "busy" not in render_csv(experiment, make_cells([0.84, 0.86]))
 
 
-def test_a_mark_says_that_one_side_is_busy_and_one_row_that_counts_is_enough(
-    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
-) -> None:
+def test_a_mark_says_that_one_side_is_busy_and_one_row_that_counts_is_enough(experiment, trials, make_rows):
     rows = make_rows([0.84, 0.86])
     rows[trials[-1].id]["timed"] = False  # the exact kernel SVM's
     sketch = records(experiment, summarise(experiment, trials, rows))[1]
@@ -95,9 +86,7 @@ def test_a_mark_says_that_one_side_is_busy_and_one_row_that_counts_is_enough(
     assert records(experiment, summarise(experiment, trials, rows))[1]["train"] == "0.500"
 
 
-def test_where_runs_were_stopped_the_seconds_of_all_have_a_bound(
-    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
-) -> None:
+def test_where_runs_were_stopped_the_seconds_of_all_have_a_bound(experiment, trials, make_rows):
     """Not the mean over those that ended, which would be that of the quickest."""
     rows = make_rows([0.84] * 5)
     exact, sketch, _ = records(
@@ -110,36 +99,33 @@ def test_where_runs_were_stopped_the_seconds_of_all_have_a_bound(
     cell = cells[1]
     assert (len(cell.rows), len(cell.stopped), cell.of("fit"), cell.is_busy("fit")) == (2, 3, None, False)
     ended, shown = cell.mean("fit", busy=True), cell.shown("fit")
-    assert ended is not None
     assert (shown.value, shown.sign) == (pytest.approx((3 * 60 + 2 * ended) / 5), "> ")
     assert records(experiment, cells)[1]["train"].startswith("> 36")
     assert cell.shown("map").runs == 2
 
 
 @pytest.mark.parametrize("style", ["markdown", "terminal"])
-def test_unverified_data_are_named_once(experiment: Experiment, make_cells: Make, style: str) -> None:
+def test_unverified_data_are_named_once(experiment, make_cells, style):
     text = render(experiment, make_cells([0.84], verified=False), style)
     assert text.count("unverified") == text.count("unverified: digits: ") == 1
     assert "unverified" not in render(experiment, make_cells([0.84]), style)
 
 
-def test_two_printed_numbers_for_one_cell_are_an_error(write: Write) -> None:
+def test_two_printed_numbers_for_one_cell_are_an_error(write):
     number = "{for: {map: tensor_sketch}, mean: 1.0, where: Table 1}"
     loaded = load(write(), f"reported: {{source: x, runs: 1, numbers: [{number}, {number}]}}\n")
     with pytest.raises(ConfigError, match="same cell"):
         cells_with(loaded, lambda trial: None)
 
 
-def test_the_share_of_mapping_and_the_spread_of_a_score(make_cells: Make) -> None:
+def test_the_share_of_mapping_and_the_spread_of_a_score(make_cells):
     exact, sketch, other = make_cells([0.84, 0.86])
     assert sketch.mean("share") == pytest.approx(1.0 / 1.5)  # map_fit, map_train, train: 0.5 s each
     assert sketch.mean("spread") == pytest.approx(sqrt(2))
     assert [exact.mean("share"), exact.mean("spread"), other.mean("share")] == [None] * 3
 
 
-def test_a_printed_test_time_has_a_column_only_where_there_is_one(
-    write: Write, make_cells: Make, experiment: Experiment
-) -> None:
+def test_a_printed_test_time_has_a_column_only_where_there_is_one(write, make_cells, experiment):
     assert "paper's test time" not in records(experiment, make_cells([0.84]))[0]
     assert "paper_test_time" not in render_csv(experiment, make_cells([0.84]))
     both = load(write(), REPORTED.replace("1 hour", "1 hour, test_time: 3.37s"))
@@ -149,9 +135,7 @@ def test_a_printed_test_time_has_a_column_only_where_there_is_one(
     assert values(csv_of(both, cells)[0], "paper_time", "paper_test_time") == ["1 hour", "3.37s"]
 
 
-def test_what_a_solver_that_did_not_converge_gave_is_marked(
-    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
-) -> None:
+def test_what_a_solver_that_did_not_converge_gave_is_marked(experiment, trials, make_rows):
     rows = make_rows([0.84, 0.86], solve={"converged": True, "stop_reason": "tolerance"})
     assert "†" not in render(experiment, summarise(experiment, trials, rows), "markdown")
     next(iter(rows.values()))["solve"] = {"converged": False, "stop_reason": "iteration limit"}
@@ -168,16 +152,16 @@ def test_what_a_solver_that_did_not_converge_gave_is_marked(
 
 
 @pytest.fixture
-def three(write: Write) -> Experiment:
+def three(write):
     """The small experiment with a table of times and ratios, three repeats of every method."""
     return load(write(**{"repeats: 2": "repeats: 3\nexact_repeats: 3"}), TABLE)
 
 
-def cells_of(experiment: Experiment, exact: Sequence[float], sketch: Sequence[float]) -> list[Cell]:
+def cells_of(experiment, exact, sketch):
     """Cells whose runs train so long, Random Maclaurin's 8 s; a negative time is one of a busy machine."""
     seconds = {"exact": exact, "tensor_sketch": sketch, "random_maclaurin": [8.0] * 3}
 
-    def row(trial: Trial) -> Row | None:
+    def row(trial):
         times = seconds[trial.map.name if trial.map else "exact"]
         if trial.repeat >= len(times):
             return None
@@ -187,12 +171,11 @@ def cells_of(experiment: Experiment, exact: Sequence[float], sketch: Sequence[fl
     return cells_with(experiment, row)
 
 
-def seconds_of(experiment: Experiment, cells: Sequence[Cell]) -> Sequence[str]:
-    assert experiment.table
+def seconds_of(experiment, cells):
     return mirror(experiment.table, cells).lines[1]
 
 
-def test_times_of_all_runs_have_no_mark_and_a_deviation_in_the_list(three: Experiment) -> None:
+def test_times_of_all_runs_have_no_mark_and_a_deviation_in_the_list(three):
     cells = cells_of(three, [59.0, 60.0, 61.0], [1.5, 2.0, 2.5])
     assert seconds_of(three, cells)[1:3] == ("1.0 mins", "2.0 secs")
     exact, sketch, _ = records(three, cells, spread=True)
@@ -201,7 +184,7 @@ def test_times_of_all_runs_have_no_mark_and_a_deviation_in_the_list(three: Exper
     assert not any(MARK in line or "timed:" in line for line in notes(three, cells))
 
 
-def test_a_time_of_one_run_or_of_a_part_of_them_says_so(three: Experiment) -> None:
+def test_a_time_of_one_run_or_of_a_part_of_them_says_so(three):
     cells = cells_of(three, [60.0], [1.5, -9.0, 2.5])
     shown = ("1.0 mins¹ (1/3 runs)", "2.0 secs²", "30×¹ [17.7, 50.9] (1/3 runs)")
     assert seconds_of(three, cells)[1:4] == shown
@@ -217,7 +200,7 @@ def test_a_time_of_one_run_or_of_a_part_of_them_says_so(three: Experiment) -> No
     assert "2.0 ± 0.7" not in terminal
 
 
-def test_the_csv_has_deviations_counts_and_the_intervals_of_ratios(three: Experiment) -> None:
+def test_the_csv_has_deviations_counts_and_the_intervals_of_ratios(three):
     cells = cells_of(three, [60.0], [1.5, 2.0, -9.0])
     exact, sketch, other = csv_of(three, cells)
     assert [line["timed_runs"] for line in (exact, sketch, other)] == ["1", "2", "3"]
@@ -235,7 +218,7 @@ def test_the_csv_has_deviations_counts_and_the_intervals_of_ratios(three: Experi
         assert found == pytest.approx(expected, rel=1e-3)
 
 
-def test_data_are_named_by_the_split_in_which_they_differ(write: Write) -> None:
+def test_data_are_named_by_the_split_in_which_they_differ(write):
     experiment = load_experiment(write(), ["protocol.split.n_train=[300, 400]"])
     found = records(experiment, cells_with(experiment, lambda trial: fake_row(trial, 0.8)))
     assert {record["dataset"] for record in found} == {
@@ -244,9 +227,7 @@ def test_data_are_named_by_the_split_in_which_they_differ(write: Write) -> None:
     }
 
 
-def test_a_trial_that_was_stopped_while_predicting_is_no_bound_of_training(
-    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
-) -> None:
+def test_a_trial_that_was_stopped_while_predicting_is_no_bound_of_training(experiment, trials, make_rows):
     end = STOPPED | {"timed": False, "phase": "predict"}
     rows = {key: row | end for key, row in make_rows([0.84] * 5).items()}
     assert records(experiment, summarise(experiment, trials, rows))[0]["train"] == MISSING

@@ -1,12 +1,10 @@
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from kfeat.analysis.cells import Cell
 from kfeat.analysis.judgement import judge_experiment
-from kfeat.experiments.config import Experiment, load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.render.overview import terminal
 from kfeat.render.table import render
 from kfeat.render.tables import Table
@@ -18,12 +16,12 @@ CONFIGS = Path(__file__).parents[2] / "configs"
 NUMBERS = re.compile(r"~?[-+]?\d+\.\d+(?: ± \d+\.\d+)?")
 
 
-def width_of(text: str) -> int:
+def width_of(text):
     return max(map(len, text.splitlines()))
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_text_breaks_and_columns_stack_but_no_number_breaks(width: int) -> None:
+def test_text_breaks_and_columns_stack_but_no_number_breaks(width):
     headers = ["data", "method with a long name", *(f"number {i}" for i in range(9))]
     lines = [["digits and letters"[: 6 * i], "Tensor Sketch, D = 500, " * i] for i in (1, 2, 3)]
     lines = [[*line, *(f"{1000 * i}.25 ± 0.125" for i in range(9))] for line in lines]
@@ -37,9 +35,7 @@ def test_text_breaks_and_columns_stack_but_no_number_breaks(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_report_fits_with_every_number_of_it(
-    experiment: Experiment, make_cells: Callable[..., list[Cell]], width: int
-) -> None:
+def test_a_report_fits_with_every_number_of_it(experiment, make_cells, width):
     cells = make_cells([0.84, 0.86], timed=False, verified=False)
     whole, narrow = (render(experiment, cells, "terminal", one) for one in (None, width))
     assert width_of(narrow) <= width
@@ -53,7 +49,7 @@ def test_a_report_fits_with_every_number_of_it(
 
 
 @pytest.mark.parametrize("name", ["table1_adult", "table2", "figure3"])
-def test_the_reports_of_the_papers_fit_80_columns(name: str) -> None:
+def test_the_reports_of_the_papers_fit_80_columns(name):
     experiment = load_experiment(CONFIGS / f"pham_pagh_2013/{name}.yaml")
     cells = cells_with(experiment, lambda trial: fake_row(trial, 0.9 + trial.repeat / 100))
     assert width_of(render(experiment, cells, "terminal", 80)) <= 80
@@ -61,7 +57,7 @@ def test_the_reports_of_the_papers_fit_80_columns(name: str) -> None:
     assert width_of(scoreboard(judgement, Path("runs"), width=80)) <= 80
 
 
-def test_verdicts_have_colours_on_a_terminal_that_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verdicts_have_colours_on_a_terminal_that_shows_them(monkeypatch):
     lines = [["open questions", "open"], ["a", "differs, not explained"], ["b", "72.1"]]
     table = Table(["what", "verdict"], lines, (0, 1), tones=TONES)
     plain = table.terminal(30)

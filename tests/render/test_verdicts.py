@@ -2,19 +2,15 @@
 
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from kfeat.analysis.cells import Cell, summarise
-from kfeat.analysis.judgement import Judgement, judge_experiment
-from kfeat.experiments.config import Experiment
-from kfeat.experiments.paper import Citation, Claim, ReportedNumber
-from kfeat.experiments.plan import Trial
+from kfeat.analysis.judgement import judge_experiment
+from kfeat.experiments.paper import Citation, Claim
 from kfeat.experiments.quantities import SCORE
-from kfeat.experiments.row import Row
 from kfeat.render.files import write_report
 from kfeat.render.overview import terminal
 from kfeat.render.table import render
@@ -34,35 +30,28 @@ CLAIMS = [
 ]
 
 
-def claim(**more: object) -> Claim:
+def claim(**more):
     """That Tensor Sketch scores above 84 %."""
     values = {"text": "TS is good", "where": "Section 6", "value": {"map": "tensor_sketch"}, "above": 84.0}
     return Claim.model_validate(values | more)
 
 
-def shown(
-    experiment: Experiment, cells: Sequence[Cell], published: Mapping[str, Row] | None = None
-) -> tuple[str, Judgement]:
+def shown(experiment, cells, published=None):
     judgement = judge_experiment(experiment, cells, published or {})
     return scoreboard(judgement, experiment.path), judgement
 
 
-def printing(experiment: Experiment, numbers: list[ReportedNumber]) -> Experiment:
-    assert experiment.reported is not None
+def printing(experiment, numbers):
     return replace(experiment, reported=experiment.reported.model_copy(update={"numbers": numbers}))
 
 
-def test_an_unexplained_difference_fails_and_an_explained_one_does_not(
-    experiment: Experiment, make_cells: Make
-) -> None:
+def test_an_unexplained_difference_fails_and_an_explained_one_does_not(experiment, make_cells):
     assert shown(experiment, make_cells([0.85, 0.85]))[1].passes
     cells = make_cells([0.805, 0.806])
     text, judgement = shown(experiment, cells)
     assert not judgement.passes
     assert "differs, not" in text
     sketch = cells[1].reported
-    assert sketch is not None
-    assert experiment.reported is not None
     why = {"explanation": "Because of the weather.", "evidence": [Citation("small", "rain")]}
     explained = sketch.model_copy(update=why)
     numbers = [explained if number is sketch else number for number in experiment.reported.numbers]
@@ -85,17 +74,13 @@ def test_an_unexplained_difference_fails_and_an_explained_one_does_not(
         ({"size": [90, None], "printed": "90 %"}, True, "1. TS is good"),
     ],
 )  # fmt: skip
-def test_a_claim_that_fails_unexplained_fails_the_check(
-    experiment: Experiment, make_cells: Make, more: dict[str, object], passes: bool, said: str
-) -> None:
+def test_a_claim_that_fails_unexplained_fails_the_check(experiment, make_cells, more, passes, said):
     text, judgement = shown(replace(experiment, claims=[claim(**more)]), make_cells([0.855, 0.8551]))
     assert judgement.passes == passes
     assert said in text
 
 
-def test_what_is_missing_or_not_planned_is_shown_and_does_not_fail(
-    experiment: Experiment, make_cells: Make
-) -> None:
+def test_what_is_missing_or_not_planned_is_shown_and_does_not_fail(experiment, make_cells):
     text, judgement = shown(replace(experiment, claims=[claim()]), make_cells([], exact=0.9))
     assert judgement.passes
     assert [item.verdict for item in judgement.numbers] == ["within the error", "missing"]
@@ -110,9 +95,7 @@ def test_what_is_missing_or_not_planned_is_shown_and_does_not_fail(
     assert "no rows" in text
 
 
-def test_failed_trials_and_a_regressed_cell_are_named(
-    experiment: Experiment, make_cells: Make, make_rows: Callable[..., dict[str, Row]]
-) -> None:
+def test_failed_trials_and_a_regressed_cell_are_named(experiment, make_cells, make_rows):
     assert (
         "out of luck" in shown(experiment, make_cells([0.85] * 2, status="failed", reason="out of luck"))[0]
     )
@@ -120,16 +103,14 @@ def test_failed_trials_and_a_regressed_cell_are_named(
 
 
 @pytest.mark.parametrize("words", [1, 60])
-def test_the_text_fits_a_terminal(experiment: Experiment, make_cells: Make, words: int) -> None:
+def test_the_text_fits_a_terminal(experiment, make_cells, words):
     more = {"where": "Section 6.3, Table 1 (c)", "explanation": "since " * 50, "above": 86.0}
     long = claim(text="As we say " * words, **more)
     text, _ = shown(replace(experiment, claims=[long]), make_cells([0.85, 0.853]), {})
     assert max(map(len, text.splitlines())) <= LONGEST + 2
 
 
-def test_the_markdown_of_a_table_ends_with_the_verdicts(
-    experiment: Experiment, make_cells: Make, tmp_path: Path
-) -> None:
+def test_the_markdown_of_a_table_ends_with_the_verdicts(experiment, make_cells, tmp_path):
     because = {"above": 86, "explanation": "Since a < b | c.", "evidence": [f"{experiment.name}#cold"]}
     cold = {"id": "cold", "kind": "own", "above": 80, "bound_before": "above 90"}
     claiming = replace(experiment, claims=[claim(**because), claim(**cold)])
@@ -152,11 +133,10 @@ def test_the_markdown_of_a_table_ends_with_the_verdicts(
         assert words in claimed
 
 
-def test_a_printed_test_time_has_columns_of_its_own(experiment: Experiment, make_cells: Make) -> None:
+def test_a_printed_test_time_has_columns_of_its_own(experiment, make_cells):
     cells = make_cells([0.85, 0.8501])
     before = judge_experiment(experiment, cells, {})
     assert len(beside(before).headers) == 10
-    assert experiment.reported is not None
     first, second = experiment.reported.numbers
     numbers = [first.model_copy(update={"test_time": "0.8 s"}), second]
     cells = [
@@ -176,7 +156,7 @@ def test_a_printed_test_time_has_columns_of_its_own(experiment: Experiment, make
     assert scoreboard(after, experiment.path).count("0.8 s ") == 1
 
 
-def reported(experiment: Experiment, trials: list[Trial], rows: dict[str, Row], folder: Path) -> str:
+def reported(experiment, trials, rows, folder):
     """Make a report and verdicts without a warning, and return the text for the terminal."""
     claiming = replace(experiment, claims=CLAIMS)
     cells = summarise(claiming, trials, rows)
@@ -199,9 +179,9 @@ def reported(experiment: Experiment, trials: list[Trial], rows: dict[str, Row], 
     ],
 )  # fmt: skip
 def test_any_score_and_any_time(
-    experiment: Experiment, trials: list[Trial], tmp_path: Path, score: str, scores: tuple[float, float],
-    seconds: float,
-) -> None:  # fmt: skip
+    experiment, trials, tmp_path, score, scores,
+    seconds,
+):  # fmt: skip
     rows = {}
     for i, trial in enumerate(trials):
         rows[trial.id] = row = fake_row(trial, 0.0)
