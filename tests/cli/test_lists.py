@@ -41,6 +41,7 @@ def test_the_lists_name_everything_and_one_is_told_in_full():
     assert "did you mean 'gaussian'" in refusal("kernels", "gausian")
 
 
+@pytest.mark.slow
 def test_every_config_validates_against_the_schema():
     for path in CONFIGS:
         assert [error.message for error in VALIDATOR.iter_errors(read_mapping(path).value)] == [], path

@@ -42,13 +42,16 @@ solvers: {mapped: {name: SOLVER}}
 """
 
 
-def own(target="buys", solver="liblinear, C: 1", more=""):
-    """Write the data and a config for them."""
+def own(target="buys", solver="liblinear, C: 1", **changes):
+    """Write the data and a config for them, with replacements."""
     FRAME.assign(buys=BUYS, cost=COST.round(3)).drop(columns={"buys": "cost", "cost": "buys"}[target]).to_csv(
         "own.csv", index=False, lineterminator="\r\n", encoding="utf-8-sig"
     )
     path = Path("own.yaml")
-    path.write_text(CONFIG.replace("TARGET", target).replace("SOLVER", solver) + more)
+    text = CONFIG
+    for old, new in {"TARGET": target, "SOLVER": solver, **changes}.items():
+        text = text.replace(old, new)
+    path.write_text(text)
     return path
 
 
@@ -104,9 +107,7 @@ def test_from_a_csv_to_predictions_of_another(tmp_path):
     shown = said("predict", "--model", "m", "new.csv", "--scores", "--probabilities")
     header, *lines = csv.reader(shown.splitlines())
     assert header == ["prediction", "score yes", "probability no", "probability yes"]
-    assert [line[0] for line in lines] == [
-        line.strip() for line in Path("p.csv").read_text().splitlines()[1:]
-    ]
+    assert [line[0] for line in lines] == Path("p.csv").read_text().splitlines()[1:]
     model = load_model("m")
     np.testing.assert_array_equal(model.predict(FRAME), [line[0] for line in lines])
     np.testing.assert_array_equal(model.decision_function(FRAME), [float(line[1]) for line in lines])
@@ -142,15 +143,14 @@ def test_a_regression(tmp_path):
     scored = json.loads(said("score", "--model", "m", "own.csv", "--format", "json"))
     assert scored["relative_error"] < 0.05
     assert "RidgeCV has no score" in refused("predict", "--model", "m", "own.csv", "--scores")
-    batches = own("cost", "ridge_cv", "memory: out_of_core\n")
+    batches = own("cost", "ridge_cv", **{"title: Own data": "title: Own data\nmemory: out_of_core"})
     assert "relative error" in said("fit", batches, "--model", "n")
     ours, theirs = (load_model(name).predict(FRAME) for name in "mn")
     np.testing.assert_allclose(ours, theirs, rtol=1e-4)
 
 
 def test_what_a_map_warns_of_is_a_sentence():
-    path = own()
-    path.write_text(path.read_text().replace("random_fourier, n_components: 100", "nystrom, rank: 90"))
+    path = own(**{"random_fourier, n_components: 100": "nystrom, rank: 90"})
     result = succeed("fit", path, "--model", "m", "--set", "kernel={name: polynomial, degree: 1}")
     assert result.stderr.startswith("kfeat: Nystrom: the kernel has the numerical rank")
     assert result.stderr.count("\n") == 1
@@ -185,8 +185,7 @@ def test_labels_made_binary_are_so_in_the_file_to_score(write):
 
 
 def test_words_made_binary_are_scored_as_words():
-    path = own(solver="newton, C: 0.5")
-    path.write_text(path.read_text().replace("protocol: {", "protocol: {binarise: {positive: 'yes'}, "))
+    path = own(solver="newton, C: 0.5", **{"protocol: {": "protocol: {binarise: {positive: 'yes'}, "})
     said("fit", path, "--model", "m")
     labelled = json.loads(said("score", "--model", "m", "own.csv", "--format", "json"))["accuracy"]
     assert load_model("m").score(FRAME, BUYS) == labelled > 0.8
@@ -204,11 +203,13 @@ def test_words_made_binary_are_scored_as_words():
 )
 def test_the_config_within_a_model_trains_it_again(split):
     """Also with a split that is the default but for a cap."""
-    path = own(solver="newton, C: 0.5")
-    own_rows = Path("own.csv").read_text().splitlines()
-    Path("test.csv").write_text("\n".join([own_rows[0], *own_rows[-50:]]) + "\n")
-    text = path.read_text().replace("{kind: fraction, train: 0.7, seed: 0}", split)
-    path.write_text(text.replace("path: own.csv", "path: own.csv, test: test.csv"))
+    changes = {
+        "{kind: fraction, train: 0.7, seed: 0}": split,
+        "path: own.csv": "path: own.csv, test: test.csv",
+    }
+    path = own(solver="newton, C: 0.5", **changes)
+    header, *lines = Path("own.csv").read_text().splitlines()
+    Path("test.csv").write_text("\n".join([header, *lines[-50:]]) + "\n")
     said("fit", path, "--model", "m")
     Path("again.yaml").write_text(said("info", "m", "--config"))
     said("fit", "again.yaml", "--model", "n")
@@ -229,28 +230,15 @@ def test_info_tells_all():
     assert told["probabilities"] is False
     assert told["scores"]["accuracy"] > 0.9
     shown = said("info", "m")
-    for word in (
-        "columns: [age, city, income]",
-        "Gaussian(gamma=",
-        told["fingerprint"],
-        "scikit-learn",
-    ):
+    for word in ("columns: [age, city, income]", "Gaussian(gamma=", told["fingerprint"], "scikit-learn"):
         assert word in shown
 
 
-FAULTS = {
-    "income,city,colour\n1,Rome,2\n": "missing: age; not known: colour",
-    "income,city,age\n1,Paris,x\n": "row 1, column age: expected a number, got 'x'",
-    "income,city,age\n": "expected lines of data below the header, got none",
-    "": "got an empty file",
-}
-
-
-@pytest.mark.parametrize("content", FAULTS)
-def test_files_that_a_model_cannot_take_are_told(content):
+def test_a_file_that_a_model_cannot_take_leaves_no_predictions():
     said("fit", own(), "--model", "m")
-    Path("new.csv").write_text(content)
-    assert FAULTS[content] in refused("predict", "--model", "m", "new.csv", "--out", "p.csv")
+    Path("new.csv").write_text("income,city,colour\n1,Rome,2\n")
+    told = refused("predict", "--model", "m", "new.csv", "--out", "p.csv")
+    assert "missing: age; not known: colour" in told
     assert not Path("p.csv").exists()
 
 
@@ -272,12 +260,7 @@ def test_files_with_and_without_labels():
 
 def test_svmlight_files_have_the_features_of_training(write):
     Path("a.svm").write_text("".join(f"{i % 2 * 2 - 1} 1:{i % 2} 3:{i / 9}\n" for i in range(60)))
-    path = write(
-        **{
-            "dataset: digits": "dataset: {path: a.svm}",
-            "n_train: 300, n_test: 200": "n_train: 40",
-        }
-    )
+    path = write(**{"dataset: digits": "dataset: {path: a.svm}", "n_train: 300, n_test: 200": "n_train: 40"})
     said("fit", path, "--model", "m", "--maps", "tensor_sketch")
     scored = said("score", "--model", "m", "a.svm")
     assert "accuracy 100.00 % (always the most frequent class: 50.00 %) on 60 rows" in scored

@@ -17,6 +17,7 @@ from kfeat.experiments.store import ROWS, read_rows, write_rows
 from kfeat.render.files import FILES
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, refusal, succeed
+from tests.cli.test_check import spoil
 
 
 def rows(name="small"):
@@ -45,12 +46,7 @@ def test_run_check_publish_and_report(write):
     assert succeed("check", path, "--rerun-budget", "1m").stdout.count("bit for bit") == 3
     assert kfeat("check", path, "--rerun-budget", "0").exit_code == 1
 
-    published = Path("results/small") / ROWS
-    published.write_text(
-        published.read_text()
-        .replace('"accuracy": 0.', '"accuracy": 0.1')
-        .replace('"predictions": "', '"predictions": "x')
-    )
+    spoil(Path("results/small") / ROWS)
     assert kfeat("check", path, "--rerun-budget", "1m").exit_code == 1
     assert "regressed" in kfeat("check", path).output
 
@@ -213,17 +209,7 @@ def test_debug_shows_the_traceback(write):
 
 
 def test_a_failing_solver_is_a_row_and_an_exit_status(write):
-    path = write()
-    lines = "\n".join(f"{a % 7},{'ox' if a % 3 else 'ax'}" for a in range(600))
-    Path("words.csv").write_text(f"a,b\n{lines}\n")
-    text = (
-        path.read_text()
-        .replace("digits", "{path: words.csv, target: b}", 1)
-        .replace("divide: 16", "divide: 1")
-    )
-    path.write_text(
-        text.replace("mapped: {name: liblinear, C: 1}", "mapped: {name: liblinear, regularize_bias: false}")
-    )
+    path = write(**{"name: liblinear, C: 1": "name: liblinear, regularize_bias: false"})
     result = kfeat("run", path)
     assert result.exit_code == 1
     why = "ParameterError: Liblinear: To not regularize bias, must specify -B 1 along with -R"
@@ -419,11 +405,9 @@ def test_a_report_that_failed_is_drawn_by_the_next_run(write, monkeypatch):
 
 
 def test_a_report_needs_no_data(write):
-    path = write()
-    lines = "\n".join(f"{a % 7},{a % 5},{'ox' if a % 3 else 'ax'}" for a in range(600))
-    data = Path("words.csv")
-    data.write_text(f"a,c,b\n{lines}\n")
-    path.write_text(path.read_text().replace("digits", "{path: words.csv, target: b}", 1))
+    path = write(**{"dataset: digits": "dataset: {path: own.csv, target: y}"})
+    data = Path("own.csv")
+    data.write_text("a,b,y\n" + "".join(f"{i % 7},{i % 5},{i % 3 > 1}\n" for i in range(600)))
     write_rows(Path("runs/small"), [fake_row(trial, 0.8) for trial in planned(path)[:2]])
     data.unlink()
     for command, words in (("report", ()), ("check", ()), ("publish", ("--partial",))):

@@ -215,6 +215,7 @@ def test_a_crash_of_scipys_reader_is_a_sentence(tmp_path):
         loaded(tmp_path, whole[:900] + whole[900:908] + whole[900:-8], "a.mat")
 
 
+@pytest.mark.slow
 def test_a_script_without_a_main_guard_reads_mat_in_a_process(tmp_path):
     path = write(tmp_path, mat(X=csc_array(X.T), y=Y[None, :]), "a.mat")
     source = {"path": str(path), "samples_in_columns": True}

@@ -160,6 +160,7 @@ print(peak_memory_mb() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is read from Linux")
 def test_making_and_loading_takes_less_memory_than_the_data():
     shown = subprocess.run([sys.executable, "-c", MAKE, "200000"], capture_output=True, text=True, check=True)

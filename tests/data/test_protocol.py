@@ -176,10 +176,7 @@ def test_the_rows_to_train_of_one_seed_are_those_tested_by_all_and_left_out_by_s
 
 
 def test_labels_follow_their_rows():
-    for split in [
-        {"kind": "fraction", "train": 0.5},
-        {"kind": "official", "max_train": 9},
-    ]:
+    for split in [{"kind": "fraction", "train": 0.5}, {"kind": "official", "max_train": 9}]:
         data = prepare(raw(NUMBERED), protocol(split=split), 1)
         assert_array_equal(data.y_train, data.X_train[:, 0].astype(int) % 4)
         assert_array_equal(data.y_test, data.X_test[:, 0].astype(int) % 4)
@@ -208,11 +205,7 @@ def test_random_tells_whether_repeats_differ(split, random):
 
 
 def test_a_split_of_the_train_file_never_sees_the_test_file():
-    splits = [
-        {"kind": "fraction", "train": 0.6},
-        {"kind": "sample", "n_train": 30},
-        {"kind": "all"},
-    ]
+    splits = [{"kind": "fraction", "train": 0.6}, {"kind": "sample", "n_train": 30}, {"kind": "all"}]
     for split in splits:
         both, alone = (
             rows_of(prepare(raw(NUMBERED), protocol(split=split | file), 3))

@@ -7,17 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.compose import ColumnTransformer
 from sklearn.datasets import dump_svmlight_file, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from kfeat.data import FileSource, load_raw
 from kfeat.errors import ConfigError, DataError, ModelError
 from kfeat.kernels import Gaussian
-from kfeat.maps import MAPS, RandomFourier
+from kfeat.maps import RandomFourier
 from kfeat.own import KernelModel, load_model
 from kfeat.own.model import score_file, write_predictions
 from kfeat.solvers import Liblinear, Newton, Ridge
@@ -147,22 +144,6 @@ def test_bad_parameters_and_rows_are_named():
         waves().fit(X, y).predict(X[:, :2])
     with pytest.raises(ValueError, match="NaN"):
         waves().fit(np.where(X > 6, np.nan, X), y)
-
-
-@pytest.mark.parametrize("name", [name for name in MAPS if name not in ("nystrom", "stacked")])
-def test_every_map_between_columns_and_solver(name):
-    """In a Pipeline behind a ColumnTransformer, with frames in and out, names, clone and a copy by joblib."""
-    frame = with_colour()
-    columns = ColumnTransformer(
-        [("numbers", StandardScaler(), list(FRAME.columns)), ("words", OneHotEncoder(), ["colour"])]
-    )
-    mapper = MAPS[name](random_state=0, n_components=16)
-    pipeline = make_pipeline(columns, StandardScaler(with_mean=False), mapper, Newton()).fit(frame, WORDS)
-    assert clone(pipeline).fit(frame, WORDS).score(frame, WORDS) == pipeline.score(frame, WORDS) > 0.5
-    assert len(pipeline[:-1].get_feature_names_out()) == pipeline[:-1].transform(frame).shape[1]
-    mapped = mapper.set_output(transform="pandas").fit_transform(FRAME.iloc[:40])
-    assert list(mapped.columns) == list(mapper.get_feature_names_out())
-    assert mapped.index.equals(FRAME.index[:40])
 
 
 def test_class_weights_of_a_model_are_named_by_its_words():

@@ -352,7 +352,7 @@ def test_methods_of_several_settings_have_axes_each(drawn):
 def test_reports_of_measures(load, tmp_path):
     """A hundred cells: tables by setting, no empty columns, files of a sane size."""
     experiment = load(
-        KERNELS.replace("[16, 64]", "[16, 32, 48, 64]")
+        KERNELS.replace("[16, 64]", "[16, 32, 64]")
         + "measure: {name: kernel_error}\nfigure: {kind: curves, y: [score], rows: [dataset]}\n"
     )
     cells = cells_of(experiment)
@@ -541,16 +541,17 @@ def test_two_draws_are_equal_byte_for_byte_and_axes_have_round_places(load, tmp_
     experiment = load(CURVES)
     cells = cells_of(experiment)
     for name in ("one", "two"):
-        figure = draw(experiment, cells, [tmp_path / f"{name}.svg", tmp_path / f"{name}.png"])
-    for kind in ("svg", "png"):
-        assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"two.{kind}").read_bytes()
+        figure = draw(experiment, cells, [tmp_path / f"{name}.svg"])
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
     for axes in figure.axes:
         ends = axes.get_position().bounds
         assert ends == pytest.approx([round(end, DIGITS) for end in ends], abs=1e-12)
 
 
 def test_an_svg_has_texts_in_fonts_that_others_have_and_nothing_twice(load, tmp_path):
-    experiment = load(KERNELS + SOLVERS)
+    experiment = load(
+        ONE_KERNEL.replace("degree: 2", "degree: [2, 3], coef0: 1").replace("[16, 64]", "16") + SOLVERS
+    )
     draw(experiment, cells_of(experiment), [tmp_path / "figure.svg"])
     text = (tmp_path / "figure.svg").read_text()
     root = ElementTree.fromstring(text)
@@ -568,6 +569,6 @@ def test_an_svg_has_texts_in_fonts_that_others_have_and_nothing_twice(load, tmp_
 def test_a_setting_without_rows_is_not_left_out(drawn, load, tmp_path):
     figure = drawn(TABLE, lambda trial: trial.kernel.parameters["coef0"] == 0)
     assert words(figure) == [[], [], ["no rows yet"], ["no rows yet"]]
-    experiment = load(KERNELS + SOLVERS)
+    experiment = load(METHODS)
     draw(experiment, cells_of(experiment, nothing), [tmp_path / "figure.png"])
     assert (tmp_path / "figure.png").stat().st_size > 100

@@ -91,10 +91,7 @@ def test_what_differs_is_listed_with_both_sizes_and_the_explanation(judgements):
 
 
 def test_the_check_passes_unless_something_is_wrong_or_nothing_is_there(
-    judgements,
-    experiment,
-    make_cells,
-    make_rows,
+    judgements, experiment, make_cells, make_rows
 ):
     cells = make_cells([0.85, 0.85])
     unexplained = judge_experiment(replace(experiment, claims=claims({"above": 86})), cells, {})

@@ -41,10 +41,7 @@ def test_a_report_fits_with_every_number_of_it(experiment, make_cells, width):
     assert width_of(narrow) <= width
     assert set(NUMBERS.findall(whole)) == set(NUMBERS.findall(narrow))
     judgement = judge_experiment(experiment, cells, {})
-    for text in (
-        scoreboard(judgement, Path("runs"), width=width),
-        terminal([judgement], width),
-    ):
+    for text in (scoreboard(judgement, Path("runs"), width=width), terminal([judgement], width)):
         assert width_of(text) <= width
 
 
