@@ -66,7 +66,6 @@ def test_words_as_labels_keep_their_names(tmp_path):
         ({"name": "unit_ball", "n": 1, "d": 2}, "at least 2"),
         ({"path": "a.csv", "traget": "y"}, "traget: unknown key"),
         ({"path": 5}, "path"),
-        ({"path": "a.csv", "format": "npz", "target": "y"}, "no option of the format npz"),
         (7, "dataset"),
         ({"name": "yeras", "fingerprint": "0" * 64}, "did you mean 'years'"),
         ({}, "dataset"),

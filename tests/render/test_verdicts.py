@@ -11,7 +11,7 @@ from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.experiments.paper import Citation, Claim
 from kfeat.experiments.quantities import SCORE
-from kfeat.render.files import write_report
+from kfeat.render.files import PUBLISHED, write_report
 from kfeat.render.overview import terminal
 from kfeat.render.table import render
 from kfeat.render.tables import LONGEST
@@ -162,7 +162,7 @@ def reported(experiment, trials, rows, folder):
     cells = summarise(claiming, trials, rows)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        write_report(claiming, cells, folder)
+        write_report(claiming, cells, folder, PUBLISHED)
     judgement = judge_experiment(
         claiming, cells, {key: row | {"predictions": "other"} for key, row in rows.items()}
     )
