@@ -9,7 +9,7 @@ from sklearn.preprocessing import PowerTransformer
 
 from kfeat.data.dataset import Part, Raw
 from kfeat.data.preparation import apply_chain, learn_chain, prepare
-from kfeat.data.protocol import Protocol
+from kfeat.data.protocol import Protocol, split_indices, split_sizes
 from kfeat.errors import DataError
 from tests.data.files import dense
 
@@ -279,3 +279,30 @@ def test_canonical_form_comes_back_and_does_not_depend_on_spelling(scale):
     assert Protocol.model_validate(ours.model_dump(mode="json")) == ours
     assert hash(ours) == hash(Protocol.model_validate(ours.model_dump(mode="json")))
     assert Protocol() == Protocol.model_validate({"scale": ["none"], "split": {"kind": "official"}})
+
+
+def validation(**more):
+    return protocol(split={"kind": "validation", **more}).split
+
+
+@pytest.mark.parametrize("of", ["official", {"kind": "fraction", "train": 0.5, "seed": 3}])
+def test_a_validation_split_is_a_share_of_the_training_rows_of_the_other_split(of):
+    train, test = split_indices(protocol(split=of).split, raw(), 0)
+    seen, held_out = split_indices(validation(share=0.2, of=of), raw(), 0)
+    assert len(held_out) == len(train) // 5
+    assert sorted([*seen, *held_out]) == train.tolist()
+    assert not {*held_out} & {*test}
+    assert split_sizes(validation(share=0.2, of=of), 60, 30, "numbers") == (len(seen), len(held_out))
+
+
+def test_what_is_learnt_is_learnt_without_the_rows_held_out_for_validation():
+    switches = protocol(scale="minmax", split={"kind": "validation", "seed": 0})
+    data = prepare(raw(NUMBERED), switches, 0)
+    assert (data.X_train.min(), data.X_train.max(), len(data.y_test)) == (0.0, 1.0, 12)
+
+
+def test_too_few_rows_to_validate_and_a_validation_split_of_itself_are_refused():
+    with pytest.raises(DataError, match=r"too few for a share of 0\.01"):
+        split_indices(validation(share=0.01), raw(), 0)
+    with pytest.raises(ValueError, match="'official', 'fraction', 'sample', 'in_order'"):
+        validation(of={"kind": "validation"})

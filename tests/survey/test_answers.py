@@ -1,4 +1,6 @@
-"""What the survey answers, on frames whose answers are known."""
+"""What the survey answers, on frames whose answers are known, and that its files are those of its rows."""
+
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,8 +16,13 @@ from kfeat.survey.answers import (
     interval,
     paper_claims,
     profiles,
+    published,
+    trials,
     within,
 )
+from scripts import survey
+
+ROOT = Path(__file__).parents[2]
 
 A, B = {"map": "a"}, {"map": "b"}
 
@@ -74,8 +81,9 @@ def test_a_profile_counts_a_data_set_without_a_size_in_time_as_lost():
 
 def test_the_probability_of_improvement_is_the_share_of_pairs():
     runs = [(1.0, "a"), (3.0, "a"), (2.0, "b"), (3.0, "b")]
-    trials = frame(*({"map": name, "score": score} for score, name in runs))
-    probability, (low, high) = improvement(trials, A, B)
+    probability, (low, high) = improvement(
+        frame(*({"map": name, "score": score} for score, name in runs)), A, B
+    )
     assert probability == (0 + 0 + 1 + 0.5) / 4
     assert low <= probability <= high
     assert low < high
@@ -156,8 +164,23 @@ def test_an_interval_over_data_sets_is_students():
 
 
 def test_the_court_hears_every_sentence_of_the_published_survey():
-    from kfeat.survey.answers import published
-
     found = paper_claims(published())
     assert len({one.text + str(one.a) for one in found}) == len(found) > 25
     assert all(len(one.by_dataset) >= 5 for one in found)
+
+
+@pytest.mark.slow
+def test_its_files_are_those_of_its_rows(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    lines = trials(row for part in survey.parts() for row in survey.rows_of(part))
+    described = pd.read_csv(survey.SHIPPED / "datasets.csv", index_col="dataset")
+    for path, text in survey.texts(lines, described).items():
+        assert path.read_text(encoding="utf-8") == text, "run python -m scripts.survey"
+    kept = pd.read_parquet(survey.RESULTS / "survey.parquet")
+    assert list(kept.columns) == list(survey.SCHEMA)
+    assert kept["id"].tolist() == lines["id"].tolist()
+    assert kept["score"].equals(lines["score"])
+
+
+def test_there_is_a_part_for_each_data_set_and_kernel():
+    assert len(survey.parts()) == 39  # gisette_mnist has none with the Laplacian kernel
