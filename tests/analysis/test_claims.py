@@ -58,6 +58,12 @@ def timed(cpu):
     return {phase: {"cpu": seconds, "wall": seconds} for phase, seconds in cpu.items()}
 
 
+@pytest.fixture
+def cells(grid):
+    """Cells with these rows."""
+    return cells_with(grid, scored)
+
+
 def claim(**keys):
     return Claim.model_validate({"text": "So it is", "where": "Section 6"} | keys)
 
@@ -67,8 +73,7 @@ def one(grid, cells, **keys):
     return found
 
 
-def test_the_direction_holds_or_is_not_reproduced(grid):
-    cells = cells_with(grid, scored)
+def test_the_direction_holds_or_is_not_reproduced(grid, cells):
     assert one(grid, cells, difference=[TS, RM], above=0).verdict == REPRODUCED
     wrong = one(grid, cells, difference=[RM, TS], above=0)
     assert wrong.verdict == UNEXPLAINED
@@ -76,8 +81,7 @@ def test_the_direction_holds_or_is_not_reproduced(grid):
     assert one(grid, cells, value=TS, above=80, below=87).verdict == UNEXPLAINED
 
 
-def test_each_listed_value_is_a_case_with_its_own_printed_number(grid):
-    cells = cells_with(grid, scored)
+def test_each_listed_value_is_a_case_with_its_own_printed_number(grid, cells):
     both = {"map": ["tensor_sketch", "random_maclaurin"], "map.n_components": list(SIZES)}
     near = [86, 87, 88, 85, 86, 87]  # at coef0 = 1; Random Maclaurin's are a point below Tensor Sketch's
     found = one(grid, cells, **{"for": {"kernel.coef0": 1}}, value=both, minus=near, above=-0.5, below=0.5)
@@ -101,16 +105,14 @@ def test_each_listed_value_is_a_case_with_its_own_printed_number(grid):
         )
 
 
-def test_a_list_that_both_sides_have_is_one(grid):
+def test_a_list_that_both_sides_have_is_one(grid, cells):
     common = {"kernel.coef0": [0, 1], "map.n_components": 64}
     sides = [TS | common, RM | common]
-    across = one(grid, cells_with(grid, scored), difference=sides, across=True, above=0)
+    across = one(grid, cells, difference=sides, across=True, above=0)
     assert [round(case.number or 0) for case in across.cases] == [5, 1]
 
 
-def test_an_explanation_needs_evidence_that_is_reproduced(grid):
-    cells = cells_with(grid, scored)
-
+def test_an_explanation_needs_evidence_that_is_reproduced(grid, cells):
     def verdict(cited, **keys):
         said = claim(difference=[RM, TS], above=0, explanation="Rain.", **keys)
         (found,) = claim_verdicts(
@@ -125,8 +127,8 @@ def test_an_explanation_needs_evidence_that_is_reproduced(grid):
     assert verdict(REPRODUCED, evidence=["other#wet"], kind="own") == REFUTED  # a claim of one's own asks
 
 
-def test_there_is_a_case_per_setting_and_size_and_the_least_favourable_is_named(grid):
-    found = one(grid, cells_with(grid, scored), difference=[TS, RM], above=0)
+def test_there_is_a_case_per_setting_and_size_and_the_least_favourable_is_named(grid, cells):
+    found = one(grid, cells, difference=[TS, RM], above=0)
     assert len(found.cases) == 6
     assert found.decisive.number == pytest.approx(1.0)
     assert "(1 + <x, y>)^2, D = " in found.decisive.name
@@ -135,9 +137,7 @@ def test_there_is_a_case_per_setting_and_size_and_the_least_favourable_is_named(
     assert "all: +1.00 to +5.00" in found.ours
 
 
-def test_for_selects_settings_and_sizes_and_a_list_means_one_of(grid):
-    cells = cells_with(grid, scored)
-
+def test_for_selects_settings_and_sizes_and_a_list_means_one_of(grid, cells):
     def number(**keys):
         return len(one(grid, cells, above=-100, **keys).cases)
 
@@ -150,8 +150,7 @@ def test_for_selects_settings_and_sizes_and_a_list_means_one_of(grid):
     assert number(difference=[{"map.n_components": 64, **TS}, RM]) == 6
 
 
-def test_all_needs_every_case_and_any_one_of_them(grid):
-    cells = cells_with(grid, scored)
+def test_all_needs_every_case_and_any_one_of_them(grid, cells):
     keys = {"difference": [TS, RM], "above": 3}
     assert one(grid, cells, **keys).verdict == UNEXPLAINED
     some = one(grid, cells, **keys, cases="any")
@@ -160,8 +159,7 @@ def test_all_needs_every_case_and_any_one_of_them(grid):
     assert one(grid, cells, difference=[TS, RM], above=6, cases="any").verdict == UNEXPLAINED
 
 
-def test_the_size_is_that_of_the_same_cases(grid):
-    cells = cells_with(grid, scored)
+def test_the_size_is_that_of_the_same_cases(grid, cells):
     keys = {"difference": [TS, RM], "above": 0}
     assert one(grid, cells, **keys, size=[0.5, 6]).verdict == REPRODUCED
     off = one(grid, cells, **keys, size=[4, 6], printed="5 points")
@@ -251,8 +249,7 @@ def test_false_alarms_are_as_rare_as_stated(grid, keys):
     assert decided / n < 0.05 + 3 * (0.05 * 0.95 / n) ** 0.5
 
 
-def test_times_are_seconds_and_factors(grid):
-    cells = cells_with(grid, scored)
+def test_times_are_seconds_and_factors(grid, cells):
     speed = one(grid, cells, of="train", ratio=[EXACT, TS], above=1, size=[3, 5])
     assert speed.verdict == REPRODUCED
     assert "4×" in speed.ours
@@ -260,8 +257,8 @@ def test_times_are_seconds_and_factors(grid):
     assert one(grid, cells, of="live", value=RM, above=10).ours.startswith("6 of 6 hold")
 
 
-def test_growth_is_the_growth_exponent(grid):
-    found = one(grid, cells_with(grid, scored), of="map", growth=RM, above=1.9, below=2.1)
+def test_growth_is_the_growth_exponent(grid, cells):
+    found = one(grid, cells, of="map", growth=RM, above=1.9, below=2.1)
     assert [case.number for case in found.cases] == pytest.approx([2.0, 2.0])
     assert found.verdict == REPRODUCED
     upper_half_only = growth_exponent([(1, 5.0), (2, 5.0), (4, 16.0), (8, 64.0)])
@@ -331,8 +328,7 @@ def test_the_ratio_of_two_spreads_has_the_f_interval(grid):
     assert "3× [0.48×, 18.7×]" in found.ours
 
 
-def test_across_compares_settings(grid):
-    cells = cells_with(grid, scored)
+def test_across_compares_settings(grid, cells):
     small = {"map.n_components": 64, **RM}
     keys = {"across": True, "above": 0}
     sides = [{**small, "kernel.coef0": 1.0}, {**small, "kernel.coef0": 0.0}]
@@ -357,11 +353,11 @@ def test_across_compares_settings(grid):
         ({"difference": [{}, EXACT]}, "Tensor Sketch.*Random Maclaurin.*match the same selector"),
     ],
 )
-def test_a_vacuous_or_ambiguous_claim_is_an_error_before_any_run(grid, keys, words):
+def test_a_vacuous_or_ambiguous_claim_is_an_error_before_any_run(grid, cells, keys, words):
     wrong = replace(grid, claims=[claim(above=0, **keys)])
     with pytest.raises(ConfigError, match=f"'So it is' \\(Section 6\\).*{words}"):
         check_report(wrong)
-    assert claim_verdicts(replace(wrong, changed=True), cells_with(grid, scored)) == []
+    assert claim_verdicts(replace(wrong, changed=True), cells) == []
 
 
 @pytest.mark.parametrize(

@@ -75,28 +75,6 @@ def test_partial_publishes_what_is_done_and_shows_the_rest_as_missing(write):
     assert kfeat("publish", path, "--partial").exit_code == 2
 
 
-@pytest.mark.slow
-def test_rows_are_complete_and_equal_whatever_ran_before(write):
-    path = write()
-    succeed("run", path, "--out", "a")
-    succeed("run", path, "--out", "b", "--maps", "random_maclaurin", "--no-exact")
-    succeed("run", path, "--out", "b", "--jobs", "2", "-q")
-    a, b = (
-        {row["id"]: row for row in map(json.loads, (Path(folder) / "small" / ROWS).read_text().splitlines())}
-        for folder in "ab"
-    )
-    assert a.keys() == b.keys()
-    for key, row in a.items():
-        assert (row["accuracy"], row["predictions"]) == (b[key]["accuracy"], b[key]["predictions"])
-        assert row["seconds"]["train"]["cpu"] >= 0
-        assert row["solve"]["converged"] is True
-        assert row["environment"]["packages"]["kfeat"]
-        assert row["n_train"], row["n_test"] == (300, 200)
-    exact = next(row for row in a.values() if row["map"] is None)
-    assert exact["solve"]["n_support"]
-    assert not any(row["timed"] for row in b.values() if row["map"] is None)  # two at a time
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
