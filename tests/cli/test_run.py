@@ -311,6 +311,18 @@ def test_a_stopped_run_ends_at_once_and_goes_on_from_there(long_run, sent, statu
     assert "2 trials, 2 done before" in succeed("run", "long.yaml", "--no-exact").stderr
 
 
+def test_a_regression_has_its_own_score(write):
+    numbers = "".join(f"{i % 7},{i % 5},{(i % 7) * (i % 5) + 0.5}\n" for i in range(300))
+    Path("numbers.csv").write_text("a,b,c\n" + numbers)
+    changes = (
+        "dataset={path: numbers.csv, target: c}",
+        "protocol={split: {kind: fraction, train: 0.5}}",
+        "solvers={mapped: {name: ridge}, exact: {name: kernel_ridge}}",
+    )
+    words = [word for change in changes for word in ("--set", change)]
+    assert "relative error" in succeed("run", write(), "-q", *words).stdout
+
+
 def test_files_of_the_wrong_task_are_refused_before_any_trial(tmp_path):
     path = tmp_path / "own.yaml"
     (tmp_path / "own.csv").write_text("x,y\n" + "".join(f"{i},{i * 0.37}\n" for i in range(40)))
