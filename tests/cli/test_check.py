@@ -1,7 +1,6 @@
 """`kfeat check --all` over a folder of configs as a user meets it, and the checks of the Makefile."""
 
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,6 @@ from kfeat.experiments.plan import plan
 from kfeat.experiments.store import ROWS, write_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, succeed
-
-Write = Callable[..., Path]
 
 GISETTE = """\
 title: Data that are not at hand

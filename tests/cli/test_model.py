@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,6 @@ from kfeat.experiments.trial import run_trial
 from kfeat.own import KernelModel, load_model
 from tests.cli.commands import refusal, succeed
 
-Write = Callable[..., Path]
 rng = np.random.default_rng(0)
 N = 400
 FRAME = pd.DataFrame(

@@ -10,7 +10,6 @@ import signal
 import zipfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +24,6 @@ rng = np.random.default_rng(0)
 X = rng.random((60, 4))
 y = (X[:, 0] + X[:, 1] > 1).astype(int)
 MODEL = KernelModel(TensorSketch(n_components=8, random_state=0), Newton(), scale="zscore")
-Node = dict[str, Any]  # of skops's schema
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,11 @@
 
 import re
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.cells import summarise
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.experiments.paper import Citation, Claim
 from kfeat.experiments.quantities import SCORE
@@ -18,7 +17,6 @@ from kfeat.render.tables import LONGEST
 from kfeat.render.verdicts import beside, scoreboard, verdicts_markdown
 from tests.cells import fake_row
 
-Make = Callable[..., list[Cell]]
 CLAIMS = [
     Claim.model_validate({"text": "a", "where": "b", "above": 0, **form})
     for form in (
