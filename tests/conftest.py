@@ -111,15 +111,15 @@ def mirror() -> str:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
-    """Write the small config, with replacements, and return its path."""
+    """Write the small config, with replacements and with more at its end, and return its path."""
 
-    def writer(**replacements: str) -> Path:
+    def writer(more: str = "", **replacements: str) -> Path:
         text = SMALL
         for old, new in replacements.items():
             assert old in text
             text = text.replace(old, new)
         path = tmp_path / "small.yaml"
-        path.write_text(text)
+        path.write_text(text + more)
         return path
 
     return writer

@@ -20,9 +20,7 @@ claims:
 @pytest.fixture
 def cited(write):
     """An experiment with a claim that has an id."""
-    path = write()
-    path.write_text(path.read_text() + CLAIM)
-    return load_experiment(path)
+    return load_experiment(write(CLAIM))
 
 
 @pytest.fixture

@@ -97,11 +97,8 @@ def test_few_timed_runs_are_taken_to_spread(make_cells):
 
 
 def test_cells_that_share_their_draws_are_paired(write):
-    path = write(**{"repeats: 2": "repeats: 3"})
-    text = path.read_text()
-    path.write_text(
-        text.replace("mapped: ", "mapped: [{name: newton, C: 2}, ", 1).replace("C: 1}", "C: 1}]", 1)
-    )
+    solvers = "mapped: [{name: newton, C: 2}, {name: liblinear, C: 1}]"
+    path = write(**{"repeats: 2": "repeats: 3", "mapped: {name: liblinear, C: 1}": solvers})
 
     def row(trial):
         draw = (trial.seeds["map"] % 1000) / 1e4  # what a draw does to every solver alike

@@ -15,9 +15,7 @@ from tests.experiments.rows import row
 @pytest.fixture
 def small(write):
     """The small config with printed numbers and claims, in the current folder."""
-    path = write()
-    path.write_text(path.read_text() + NUMBERS)
-    return path
+    return write(NUMBERS)
 
 
 def sketches(path):

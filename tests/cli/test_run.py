@@ -497,8 +497,8 @@ def test_a_key_that_no_trial_has_is_refused_before_a_run(write):
 
 
 def test_a_report_is_of_the_file_as_it_lies(write):
-    path = write(**{"dataset: digits": "dataset: {path: own.csv, target: y}", "{divide: 16}": "none"})
-    path.write_text(path.read_text().replace("n_train: 300, n_test: 200", "n_train: 40, n_test: 20"))
+    fewer = {"{divide: 16}": "none", "n_train: 300, n_test: 200": "n_train: 40, n_test: 20"}
+    path = write(**{"dataset: digits": "dataset: {path: own.csv, target: y}"}, **fewer)
     files = [
         "a,b,y\n" + "".join(f"{i % 7},{i % 5},{i % number > 1}\n" for i in range(70)) for number in (3, 4)
     ]

@@ -34,8 +34,7 @@ print(sorted(loaded(names)))
 
 
 def test_a_finished_run_and_a_check_load_nothing_that_they_do_not_use(write):
-    path = write()
-    path.write_text(f"{path.read_text()}figure: {{kind: curves}}\n")
+    path = write("figure: {kind: curves}\n")
     write_rows(Path("runs/small"), [fake_row(trial, 0.5 + i / 10) for i, trial in enumerate(planned(path))])
     assert kfeat("report", path).exit_code == 0  # so that the run has nothing to draw
     names = " ".join([*POSTPONED, "matplotlib", "PIL", "requests", "rich.console"])

@@ -75,9 +75,8 @@ def two_kernels(write):
     """The small experiment on <x, y>^2 and (1 + <x, y>)^2 with two solvers and a paper's table."""
 
     def maker(table=TABLE, *overrides, **choices):
-        path = write(**{"coef0: 1": "coef0: [0, 1]", "mapped: {name: liblinear, C: 1}": f"mapped: {SOLVERS}"})
-        path.write_text(path.read_text() + table + NUMBERS)
-        return load_experiment(path, overrides, **choices)
+        changes = {"coef0: 1": "coef0: [0, 1]", "mapped: {name: liblinear, C: 1}": f"mapped: {SOLVERS}"}
+        return load_experiment(write(table + NUMBERS, **changes), overrides, **choices)
 
     return maker
 

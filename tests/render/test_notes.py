@@ -91,8 +91,7 @@ def test_a_stopped_trial_alone_is_something_to_judge_and_its_machine_is_named(ex
 
 
 def test_a_table_says_for_what_its_data_stand_in(write, make_cells):
-    path = write()
-    path.write_text(path.read_text() + "stand_ins: {digits: Gisette, mnist: Another}\n")
+    path = write("stand_ins: {digits: Gisette, mnist: Another}\n")
     said = notes(load_experiment(path), make_cells([0.84]))
     assert "digits: a stand-in for Gisette." in said
     assert not any("Another" in line for line in said)

@@ -37,11 +37,6 @@ def values(record, *keys):
     return [record[key] for key in keys]
 
 
-def load(path, more):
-    path.write_text(path.read_text() + more)
-    return load_experiment(path)
-
-
 def test_ours_stands_beside_the_papers(experiment, make_cells):
     cells = make_cells([0.84, 0.86], exact=0.9)
     exact, sketch, maclaurin = records(experiment, cells)
@@ -113,7 +108,7 @@ def test_unverified_data_are_named_once(experiment, make_cells, style):
 
 def test_two_printed_numbers_for_one_cell_are_an_error(write):
     number = "{for: {map: tensor_sketch}, mean: 1.0, where: Table 1}"
-    loaded = load(write(), f"reported: {{source: x, runs: 1, numbers: [{number}, {number}]}}\n")
+    loaded = load_experiment(write(f"reported: {{source: x, runs: 1, numbers: [{number}, {number}]}}\n"))
     with pytest.raises(ConfigError, match="same cell"):
         cells_with(loaded, lambda trial: None)
 
@@ -128,7 +123,7 @@ def test_the_share_of_mapping_and_the_spread_of_a_score(make_cells):
 def test_a_printed_test_time_has_a_column_only_where_there_is_one(write, make_cells, experiment):
     assert "paper's test time" not in records(experiment, make_cells([0.84]))[0]
     assert "paper_test_time" not in render_csv(experiment, make_cells([0.84]))
-    both = load(write(), REPORTED.replace("1 hour", "1 hour, test_time: 3.37s"))
+    both = load_experiment(write(REPORTED.replace("1 hour", "1 hour, test_time: 3.37s")))
     cells = cells_with(both, lambda trial: fake_row(trial, 0.84))
     found = [values(one, "paper's time", "paper's test time") for one in records(both, cells)]
     assert found == [["1 hour", "3.37s"], ["–", "–"], ["–", "–"]]
@@ -154,7 +149,7 @@ def test_what_a_solver_that_did_not_converge_gave_is_marked(experiment, trials, 
 @pytest.fixture
 def three(write):
     """The small experiment with a table of times and ratios, three repeats of every method."""
-    return load(write(**{"repeats: 2": "repeats: 3\nexact_repeats: 3"}), TABLE)
+    return load_experiment(write(TABLE, **{"repeats: 2": "repeats: 3\nexact_repeats: 3"}))
 
 
 def cells_of(experiment, exact, sketch):
