@@ -128,12 +128,13 @@ def test_constant_features_dropped(kind):
         prepare(raw(kind(np.ones((90, 2)))), protocol(constant_features="drop"), 0)
 
 
-def rows_of(data):
-    """Return which rows were drawn, from data whose only feature is the row's number."""
-    return dense(data.X_train)[:, 0].astype(int).tolist(), dense(data.X_test)[:, 0].astype(int).tolist()
-
-
 NUMBERED = np.arange(90.0)[:, None]
+
+
+def drawn(split, seed=0, kind=np.asarray):
+    """Return which rows are drawn to train and to test, of data whose only feature is the row's number."""
+    data = prepare(raw(kind(NUMBERED)), protocol(split=split), seed)
+    return dense(data.X_train)[:, 0].astype(int).tolist(), dense(data.X_test)[:, 0].astype(int).tolist()
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
@@ -148,7 +149,7 @@ def test_splits_draw_disjoint_rows_of_the_sizes_asked(kind):
         (("kind", "sample"), ("n_train", 50), ("n_test", 7)): (50, 7),
     }
     for split, (n_train, n_test) in sizes.items():
-        train, test = rows_of(prepare(raw(kind(NUMBERED)), protocol(split=dict(split)), 3))
+        train, test = drawn(dict(split), 3, kind)
         assert (len(train), len(test)) == (n_train, n_test), split
         assert not set(train) & set(test)
         assert train == sorted(set(train))
@@ -156,21 +157,17 @@ def test_splits_draw_disjoint_rows_of_the_sizes_asked(kind):
 
 
 def test_all_rows_train_and_test():
-    train, test = rows_of(prepare(raw(NUMBERED), protocol(split="all"), 0))
+    train, test = drawn("all")
     assert train == test == list(range(90))
-    train, test = rows_of(prepare(raw(NUMBERED), protocol(split={"kind": "all", "max_train": 20}), 0))
+    train, test = drawn({"kind": "all", "max_train": 20})
     assert len(train) == 20
     assert train == test
 
 
 def test_the_rows_to_train_of_one_seed_are_those_tested_by_all_and_left_out_by_sample():
     """So that training accuracy and accuracy on other rows are of one model."""
-    on_itself = rows_of(
-        prepare(raw(NUMBERED), protocol(split={"kind": "all", "max_train": 20, "seed": 4}), 0)
-    )
-    on_others = rows_of(
-        prepare(raw(NUMBERED), protocol(split={"kind": "sample", "n_train": 20, "seed": 4}), 0)
-    )
+    on_itself = drawn({"kind": "all", "max_train": 20, "seed": 4})
+    on_others = drawn({"kind": "sample", "n_train": 20, "seed": 4})
     assert on_itself == (on_others[0], on_others[0])
     assert sorted(on_others[0] + on_others[1]) == list(range(90))
 
@@ -198,21 +195,18 @@ def test_labels_follow_their_rows():
     ],
 )
 def test_random_tells_whether_repeats_differ(split, random):
-    switches = protocol(split=split)
-    one, two = (rows_of(prepare(raw(NUMBERED), switches, seed)) for seed in (0, 1))
-    assert (one != two) == random == switches.random
-    assert one == rows_of(prepare(raw(NUMBERED), switches, 0))
+    one, two = drawn(split, 0), drawn(split, 1)
+    assert (one != two) == random == protocol(split=split).random
+    assert one == drawn(split, 0)
 
 
 def test_a_split_of_the_train_file_never_sees_the_test_file():
     splits = [{"kind": "fraction", "train": 0.6}, {"kind": "sample", "n_train": 30}, {"kind": "all"}]
     for split in splits:
-        both, alone = (
-            rows_of(prepare(raw(NUMBERED), protocol(split=split | file), 3))
-            for file in ({}, {"file": "train"})
-        )
-        without_test_file = raw(NUMBERED[:60], Y[:60], n_train=None)
-        assert alone == rows_of(prepare(without_test_file, protocol(split=split), 3)), split
+        both, alone = drawn(split, 3), drawn(split | {"file": "train"}, 3)
+        without_test_file = prepare(raw(NUMBERED[:60], Y[:60], n_train=None), protocol(split=split), 3)
+        assert alone[0] == without_test_file.X_train[:, 0].tolist(), split
+        assert alone[1] == without_test_file.X_test[:, 0].tolist(), split
         assert max(both[0] + both[1]) >= 60 > max(alone[0] + alone[1]), split
         assert sorted({*alone[0], *alone[1]}) == list(range(60)), split
 
