@@ -57,8 +57,7 @@ def test_a_second_run_waits_and_finds_done_what_the_first_did(small, other):
         other.release()
 
     with when_told(end) as said:
-        second = kfeat("run", small)
-    assert second.exit_code == 0, second.output
+        second = succeed("run", small)
     waiting = "runs/small: another kfeat is running this experiment; waiting"
     assert [message[: len(waiting)] for message in said] == [waiting]
     assert "5 trials, 5 done before, 0 to run" in second.stderr
@@ -83,16 +82,14 @@ def test_what_only_reads_rows_does_not_wait(small, other):
         succeed(command, small)
 
 
-def test_a_config_that_changes_between_two_runs_keeps_the_rows_of_before(small):
+def test_a_config_that_changes_between_two_runs_keeps_the_rows_of_before(small, write):
     save_all(small)
-    before, text = read_rows(Path("runs/small")), small.read_text()
-    small.write_text(
-        text.replace("{name: tensor_sketch, n_components: 64}", "{name: tensor_sketch, n_components: 8}")
-    )
+    before = read_rows(Path("runs/small"))
+    write(**{"tensor_sketch, n_components: 64": "tensor_sketch, n_components: 8"})
     changed = kfeat("run", small, "--dry-run").stdout
     assert "5 trials, 3 done" in changed
     assert changed.count("to run") == 2
     assert "2 of 5 planned trials are not done" in kfeat("publish", small).stderr
-    small.write_text(text)
+    write()
     assert "5 trials, 5 done before, 0 to run" in kfeat("run", small).stderr
     assert read_rows(Path("runs/small")) == before
