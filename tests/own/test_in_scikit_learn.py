@@ -17,7 +17,7 @@ from kfeat.kernels import Gaussian
 from kfeat.maps import RandomFourier
 from kfeat.own import KernelModel, load_model
 from kfeat.own.model import score_file, write_predictions
-from kfeat.solvers import Liblinear, Newton, Ridge
+from kfeat.solvers import Liblinear, LibsvmCV, Newton, Ridge
 
 X, y = load_iris(return_X_y=True)
 FRAME = pd.DataFrame(X, columns=["sepal l", "sepal w", "petal l", "petal w"])
@@ -144,6 +144,12 @@ def test_bad_parameters_and_rows_are_named():
         waves().fit(X, y).predict(X[:, :2])
     with pytest.raises(ValueError, match="NaN"):
         waves().fit(np.where(X > 6, np.nan, X), y)
+
+
+def test_an_svm_that_chooses_its_cost_takes_words_in_frames():
+    """The other solvers do so in scikit-learn's checks."""
+    scores = cross_val_score(LibsvmCV(C_min=1.0, C_max=4.0, folds=2), FRAME, WORDS, cv=3, error_score="raise")
+    assert scores.min() > 0.8
 
 
 def test_class_weights_of_a_model_are_named_by_its_words():
