@@ -12,14 +12,16 @@ from kfeat.render.table import render, render_csv
 from kfeat.render.text import factor, shown, time
 from tests.cells import cells_with, fake_row
 
-TABLE = """
-table:
-  lines: kernel
-  columns:
-    - {title: κ + LIBSVM, for: {map: exact}}
-    - {title: TS, for: {map: tensor_sketch, solver: liblinear}}
-    - {title: TS + Newton, for: {map: tensor_sketch, solver: newton}}
-"""
+
+def table_of(*columns, more=""):
+    """A table with a line for each kernel and these columns."""
+    return f"table:\n  lines: kernel\n{more}  columns:\n" + "".join(f"    - {{{one}}}\n" for one in columns)
+
+
+EXACT, NEWTON = "for: {map: exact}", "for: {map: tensor_sketch, solver: newton}"
+SPEED_UP = f"title: exact / TS, {NEWTON}, over: {{map: exact}}, show: fit"
+LIBLINEAR = "for: {map: tensor_sketch, solver: liblinear}"
+TABLE = table_of(f"title: κ + LIBSVM, {EXACT}", f"title: TS, {LIBLINEAR}", f"title: TS + Newton, {NEWTON}")
 NUMBERS = """
 reported:
   source: A Paper
@@ -152,20 +154,9 @@ def test_latex_has_spanning_headers_and_mathematics(two_kernels):
 
 
 def test_ratios_stand_beside_the_printed_ones(two_kernels):
-    experiment = two_kernels("""
-table:
-  lines: kernel
-  columns:
-    - title: exact / TS
-      for: {map: tensor_sketch, solver: newton}
-      over: {map: exact}
-      show: fit
-      printed: {"<x, y>^2": 1600×, "<x, y>^3": 2×}
-    - title: training
-      for: {map: tensor_sketch, solver: newton}
-      over: {map: tensor_sketch, solver: liblinear}
-      show: train
-""")
+    printed = "printed: {'<x, y>^2': 1600×, '<x, y>^3': 2×}"
+    training = f"title: training, {NEWTON}, over: {{map: tensor_sketch, solver: liblinear}}, show: train"
+    experiment = two_kernels(table_of(f"{SPEED_UP}, {printed}", training))
     assert lines_of(experiment) == [
         ("<x, y>^2", "286×¹ [225, 363]", "1600×", "4× [3.29, 4.87]"),
         ("(1 + <x, y>)^2", "286×¹ [225, 363]", "–", "4× [3.29, 4.87]"),
@@ -177,16 +168,8 @@ table:
 
 
 def test_a_column_of_its_own_quantity_stands_on_that_line(two_kernels):
-    score, seconds, *_ = lines_of(
-        two_kernels("""
-table:
-  lines: kernel
-  columns:
-    - {title: TS, for: {map: tensor_sketch, solver: newton}}
-    - {title: speed-up, for: {map: tensor_sketch, solver: newton}, over: {map: exact}, show: fit}
-    - {title: live, for: {map: random_maclaurin, solver: newton}, show: live}
-""")
-    )
+    live = "title: live, for: {map: random_maclaurin, solver: newton}, show: live"
+    score, seconds, *_ = lines_of(two_kernels(table_of(f"title: TS, {NEWTON}", SPEED_UP, live)))
     assert score == ("<x, y>^2", "85.00 ± 1.41 %", "", "60")
     assert seconds == ("", "2.1 secs", "286×¹ [225, 363]", "")
 
@@ -203,15 +186,8 @@ table:
     ],
 )  # fmt: skip
 def test_a_stopped_trial_gives_a_lower_bound_if_its_time_counts(two_kernels, kind, timed, lines):
-    experiment = two_kernels("""
-table:
-  lines: kernel
-  show: [train, fit]
-  columns:
-    - {title: exact, for: {map: exact}}
-    - {title: exact / TS, for: {map: tensor_sketch, solver: newton}, over: {map: exact}, show: fit}
-    - {title: TS, for: {map: tensor_sketch, solver: newton}}
-""")
+    columns = f"title: exact, {EXACT}", SPEED_UP, f"title: TS, {NEWTON}"
+    experiment = two_kernels(table_of(*columns, more="  show: [train, fit]\n"))
     end = {"status": "stopped", "reason": "too long", "limit_s": 1800.0, "timed": timed}
 
     def stopped(t):
@@ -316,13 +292,8 @@ def test_a_column_has_a_word_and_a_line_for_each_of_its_quantities(tmp_path, old
 
 
 def test_a_ratio_may_be_against_the_quickest_of_several(two_kernels):
-    table = """
-table:
-  lines: kernel
-  show: [fit]
-  columns:
-    - {title: exact / TS, for: {map: tensor_sketch, solver: newton}, over: {map: exact}, quickest: true}
-"""
+    ratio = f"title: exact / TS, {NEWTON}, over: {{map: exact}}, quickest: true"
+    table = table_of(ratio, more="  show: [fit]\n")
     exact = "solvers.exact=[{name: libsvm, C: 1}, {name: svc, C: 1}, {name: libsvm, C: 2}]"
     seconds = {"libsvm": 600.0, "svc": 210.0}
 
