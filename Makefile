@@ -26,7 +26,7 @@ quickstart: $(READY)  ## run the main job on generated data: table and figure in
 test: $(READY)  ## run the tests and the examples in docstrings (no network; real data where KFEAT_MIRROR is set)
 	$(PYTEST) -m "not slow"
 
-test-slow: $(READY)  ## run the slow tests: statistics over many draws, large files, clusters, all of the site
+test-slow: $(DOCS_READY)  ## run the slow tests: statistics over many draws, large files, clusters, the documentation in a browser
 	$(PYTEST) -m slow
 
 fuzz: $(READY)  ## attack configs, rows, data files and the library with thousands of mutations
@@ -94,8 +94,7 @@ $(DOCS_READY): $(READY)
 	@touch $@
 
 docs: $(DOCS_READY)  ## build the documentation into docs/_build
-	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build
-	$(BIN)/kfeat site --out docs/_build/results
+	$(BIN)/sphinx-build -W --keep-going --jobs auto -b html docs docs/_build
 
 clean:  ## remove the environment and the caches; runs/ and results/ stay
 	rm -rf docs/_build docs/generated docs/gallery

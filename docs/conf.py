@@ -1,8 +1,12 @@
 """Configuration of Sphinx; `make docs` builds the pages into docs/_build."""
 
 import re
+import sys
 from importlib.metadata import version as version_of
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "kfeat"
 author = "The kfeat developers"
@@ -18,13 +22,16 @@ extensions = [
     "sphinx_click",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "results",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates", "examples"]
+smartquotes = False  # results stand as they are published
 default_role = "literal"  # names in docstrings stand between single backticks
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
+suppress_warnings = ["myst.header"]  # tables of cells have headings of the third level only
 
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's sections state the types
@@ -39,18 +46,24 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "remove_config_comments": True,
+    "write_computation_times": False,
 }
 
 html_theme = "pydata_sphinx_theme"
 html_title = "kfeat"
+html_static_path = ["_static"]
+html_css_files = ["style.css"]
+html_js_files = ["tables.js"]
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 8,
     "secondary_sidebar_items": ["page-toc"],
     "show_toc_level": 2,
     "navigation_with_keys": False,
+    "collapse_navigation": True,  # 160 pages of results would be listed in each page
 }
-html_sidebars = {"start": []}
+html_sidebars = {"start": [], "explorer": []}
 
 
 def _escaped(line: str) -> str:

@@ -4,9 +4,8 @@ The blocks, each up to `<!-- end -->`:
 
 - `<!-- scoreboard -->`: the scoreboard over the published rows;
 - `<!-- papers -->`: a line for each paper with its finding; `<!-- finding PAPER -->`: the finding and the
-  sentences on it, from configs/PAPER/finding.md; `<!-- story PAPER -->`: the same, linked to the site;
-  `<!-- answers PAPER -->`: configs/PAPER/short_answers.md;
-- `<!-- counts -->`: a line for each paper with its numbers and claims counted, linked to its page in docs/;
+  sentences on it, from configs/PAPER/finding.md; `<!-- answers PAPER -->`: configs/PAPER/short_answers.md;
+- `<!-- counts -->`: a line for each paper with its numbers and claims counted, for docs/;
 - `<!-- unexplained -->`: what differs from the papers without a reason;
 - `<!-- not_decided -->`: what is open, and how many further runs would decide it;
 - `<!-- tallies FOLDER -->`, `<!-- largest FOLDER -->`: the verdicts on the configs of a folder counted, and
@@ -39,7 +38,6 @@ from kfeat.render.notes import closing_line
 from kfeat.render.overview import largest_differences, markdown, not_explained, papers
 from kfeat.render.table import render
 from kfeat.render.tables import Table, bullets
-from kfeat.site import links
 
 ROOT = Path(__file__).parents[1]
 BUILT = ("docs/_build/", "docs/generated/", "docs/gallery/")  # made by Sphinx, not kept in git
@@ -57,7 +55,7 @@ READMES = [
     Path("results/not_decided.md"),
 ]
 KINDS = (
-    "scoreboard|papers|finding|story|answers|counts|unexplained|not_decided|benchmarks|comparisons|maps|"
+    "scoreboard|papers|finding|answers|counts|unexplained|not_decided|benchmarks|comparisons|maps|"
     "search|tallies|largest|table|short|printed|verdicts|closing"
 )
 BLOCK = re.compile(rf"<!-- ({KINDS})( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
@@ -85,8 +83,6 @@ def _block(match: re.Match[str]) -> str:
         content = _papers()
     elif kind == "finding":
         content = "**{}**\n\n{}".format(*_finding(name))
-    elif kind == "story":
-        content = _story(name)
     elif kind == "answers":
         content = (CONFIGS / name / "short_answers.md").read_text(encoding="utf-8").strip()
     elif kind == "unexplained":
@@ -94,7 +90,7 @@ def _block(match: re.Match[str]) -> str:
     elif kind == "not_decided":
         content = not_decided.markdown(not_decided.undecided(judgements()))
     elif kind == "counts":
-        content = re.sub(rf"\]\({RESULTS}/(\w+)/README\.md\)", r"](\1.md)", papers(judgements(), RESULTS))
+        content = papers(judgements(), RESULTS).replace(f"]({RESULTS}/", f"](../{RESULTS}/")
     elif kind == "benchmarks":
         content = _benchmarks(BENCHMARKS)
     elif kind == "comparisons":
@@ -152,19 +148,6 @@ def _finding(paper: str) -> tuple[str, str]:
     text = (CONFIGS / paper / "finding.md").read_text(encoding="utf-8")
     headline, _, story = text.partition("\n")
     return headline.removeprefix("# "), story.strip()
-
-
-def _story(paper: str) -> str:
-    """Return a finding with links to the pages of `kfeat site`, which `make docs` puts into results/."""
-    page = f"../results/{links.paper(paper)}"
-
-    def linked(match: re.Match[str]) -> str:
-        return f'<a href="{page}#{links.anchor(f"{paper}/{match[2]}")}">{match[1]}</a>'
-
-    headline, story = _finding(paper)
-    story = re.sub(r"\[([^]]+)\]\(([\w-]+)/table\.md\)", linked, story)
-    every = f'<a href="{page}">Every table and figure, with each verdict and its reason</a>'
-    return f"**{headline}**\n\n{story}\n\n{every}."
 
 
 def _closing(name: str) -> str:

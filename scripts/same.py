@@ -1,6 +1,6 @@
 """Tell whether a change of the code changes what is published: `python -m scripts.same`, before and after.
 
-The first call keeps the hash of every table, figure, verdict and page that kfeat makes of the published rows;
+The first call keeps the hash of every table, figure and verdict that kfeat makes of the published rows;
 each later call names those that differ from it, and fails where there are any. Drawing the figures takes five
 minutes. Equal cells make equal SVGs, byte for byte, in every process of a machine with the same Matplotlib.
 """
@@ -21,16 +21,14 @@ from kfeat.render.figures.figure import draw
 from kfeat.render.files import texts
 from scripts.readme import RESULTS, judgements
 
-DRAWN = {".png", ".svg", ".pdf"}
-
 
 @click.command()
 @click.option("--kept", type=click.Path(path_type=Path), default=Path("runs/same.json"), show_default=True)
-@click.option("--no-site", is_flag=True, help="Leave out the pages of the site, which take most of the time.")
 @click.option("--no-figures", is_flag=True, help="Leave out the figures, which take five minutes.")
-def same(kept: Path, no_site: bool, no_figures: bool) -> None:
+@click.option("--no-site", is_flag=True, hidden=True)
+def same(kept: Path, no_figures: bool, no_site: bool) -> None:
     """Keep the hashes of all that is published, or compare with those that are kept."""
-    found = {name: sha256(content).hexdigest() for name, content in made(not no_site, not no_figures)}
+    found = {name: sha256(content).hexdigest() for name, content in made(not no_figures)}
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(found, indent=0), encoding="utf-8")
@@ -39,15 +37,15 @@ def same(kept: Path, no_site: bool, no_figures: bool) -> None:
     before = json.loads(kept.read_text(encoding="utf-8"))
     names = sorted(
         name for name in before.keys() | found.keys()
-        if not (no_site and name.startswith("site/")) and not (no_figures and name.endswith("/figure.svg"))
+        if not (no_figures and name.endswith("/figure.svg"))
     )  # fmt: skip
     differ = [name for name in names if before.get(name) != found.get(name)]
     click.echo("\n".join([*differ, f"{len(differ):,} of {len(names):,} files differ"]))
     sys.exit(bool(differ))
 
 
-def made(site: bool, figures: bool) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and the content of tables, figures, pages, and of what `kfeat check` and others say."""
+def made(figures: bool) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and the content of tables, figures, and of what `kfeat check` and others say."""
     for judgement in judgements():
         folder = RESULTS / judgement.experiment.name
         if judgement.has_rows:
@@ -57,12 +55,6 @@ def made(site: bool, figures: bool) -> Iterator[tuple[str, bytes]]:
                 yield f"{judgement.experiment.name}/figure.svg", drawn(judgement)
     for command in ("check --all", "rows configs --format csv", "maps", "kernels", "solvers", "schema"):
         yield f"kfeat {command}", CliRunner().invoke(main, command.split()).stdout_bytes
-    if site:
-        with TemporaryDirectory() as place:
-            CliRunner().invoke(main, ["site", "--out", place, "--quiet"], catch_exceptions=False)
-            for path in sorted(Path(place).rglob("*")):
-                if path.is_file() and path.suffix not in DRAWN:
-                    yield f"site/{path.relative_to(place)}", path.read_bytes()
 
 
 def drawn(judgement: Judgement) -> bytes:

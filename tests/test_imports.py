@@ -27,7 +27,6 @@ MAY_IMPORT = {
     "survey": {"kernels", "diagnostics", "experiments", "analysis"},
     "own": {*FOUNDATION, "kernels", "maps", "solvers", "data", "experiments", "survey"},
     "render": {"data", "errors", "text", "files", "experiments", "own", "analysis"},
-    "site": {"errors", "text", "files", "experiments", "analysis", "render", "maps", "data"},
     "__main__": {"cli"},
     "__init__": {"own"},
 }

@@ -30,7 +30,7 @@ from kfeat.cli.own_data import advise, new, tune
 from kfeat.cli.plan import plan, protocol
 from kfeat.cli.reference import configs, kernels, maps, schema, solvers
 from kfeat.cli.rows import explain, rows
-from kfeat.cli.run import publish, report, run, site
+from kfeat.cli.run import publish, report, run
 from kfeat.errors import KfeatError
 from kfeat.text import plain_lines
 
@@ -78,7 +78,7 @@ def postpone() -> None:
 
 COMMANDS: dict[str, tuple[click.Command, ...]] = {
     "Experiments": (plan, run, report, check, publish),
-    "Results": (rows, explain, protocol, site),
+    "Results": (rows, explain, protocol),
     "Your own data": (advise, new, tune, fit, predict, score, info),
     "Reference": (configs, data, maps, kernels, solvers, schema),
 }

@@ -89,19 +89,16 @@ def papers(judgements: Sequence[Judgement], results: Path) -> str:
         part = [one for one in judgements if one.experiment.name.startswith(f"{page.parent.name}/")]
         counts = tallies(part)
         if PRINTED in counts or OF_PAPERS[0] in counts:
-            title, finding, *_ = opening(page.read_text(encoding="utf-8"))
+            title, finding = _title_and_finding(page.read_text(encoding="utf-8"))
             shares = [_agreeing(counts.get(kind, {})) for kind in (PRINTED, OF_PAPERS[0])]
             lines.append([f"[{title.partition(':')[0]}]({page.as_posix()})", finding, *shares])
     return Table(("paper", "finding", "numbers that agree", "claims that agree"), lines).markdown(str)
 
 
-def opening(page: str) -> tuple[str, str, str, str]:
-    """Return the title of a paper's page, its finding in a sentence, the sentences on it, and the rest."""
-    title, _, rest = page.partition("\n")
-    found = re.search(r"<!-- finding \S+ -->\n\*\*(.+?)\*\*\n(.*?)<!-- end -->", rest, re.DOTALL)
-    if found is None:
-        return title.removeprefix("# ").strip(), "", "", rest
-    return title.removeprefix("# ").strip(), found[1], found[2].strip(), rest[found.end() :]
+def _title_and_finding(page: str) -> tuple[str, str]:
+    """Return the title of a paper's page, and its finding in a sentence; empty where it has none."""
+    finding = re.search(r"<!-- finding \S+ -->\n\*\*(.+?)\*\*\n", page)
+    return page.partition("\n")[0].removeprefix("# ").strip(), finding[1] if finding else ""
 
 
 def _agreeing(counts: Mapping[str, int]) -> str:
