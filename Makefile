@@ -94,7 +94,7 @@ $(DOCS_READY): $(READY)
 	@touch $@
 
 docs: $(DOCS_READY)  ## build the documentation into docs/_build
-	$(BIN)/sphinx-build -W --keep-going --jobs auto -b html docs docs/_build
+	$(BIN)/sphinx-build -W --keep-going --jobs auto -c docs . docs/_build
 
 clean:  ## remove the environment and the caches; runs/ and results/ stay
 	rm -rf docs/_build docs/generated docs/gallery

@@ -1,4 +1,7 @@
-"""Configuration of Sphinx; `make docs` builds the pages into docs/_build."""
+"""Configuration of Sphinx; `make docs` builds the pages into docs/_build.
+
+The source is the repository, so that links between docs/ and results/ are those of a checkout.
+"""
 
 import re
 import sys
@@ -16,7 +19,6 @@ release = version = version_of("kfeat")
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
     "sphinx_click",
@@ -24,8 +26,11 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "results",
 ]
+root_doc = "docs/index"
+include_patterns = ["docs/**", "results/**"]
+exclude_patterns = ["docs/_build", "docs/_templates", "docs/examples", ".*", "kfeat", "runs", "tests"]
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "_templates", "examples"]
+html_additional_pages = {"index": "start.html"}  # leads to root_doc
 smartquotes = False  # results stand as they are published
 default_role = "literal"  # names in docstrings stand between single backticks
 
@@ -40,8 +45,8 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
 sphinx_gallery_conf = {
-    "examples_dirs": ["examples"],
-    "gallery_dirs": ["gallery"],
+    "examples_dirs": ["docs/examples"],
+    "gallery_dirs": ["docs/gallery"],
     "filename_pattern": r"/plot_",
     "download_all_examples": False,
     "show_signature": False,
@@ -52,18 +57,19 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = "kfeat"
 html_static_path = ["_static"]
-html_css_files = ["style.css"]
-html_js_files = ["tables.js"]
+html_css_files = ["dt_bundle.css", "style.css"]
+html_js_files = [(name, {"defer": "defer"}) for name in ("datatables.js", "tables.js")]
 html_show_sourcelink = False
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "header_links_before_dropdown": 8,
-    "secondary_sidebar_items": ["page-toc"],
+    # Tables and the explorer take the width that there is.
+    "secondary_sidebar_items": {"docs/[!ei]**": ["page-toc"], "results/*/README": ["page-toc"]},
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "collapse_navigation": True,  # 160 pages of results would be listed in each page
 }
-html_sidebars = {"start": [], "explorer": []}
+html_sidebars = {"docs/start": [], "docs/explorer": []}
 
 
 def _escaped(line: str) -> str:

@@ -26,12 +26,12 @@ pytestmark = [
         "pip install 'kfeat[dev,docs]'",
     ),
 ]
-PAPER = "generated/results/yang_2014/README.html"
-TABLE = "generated/results/survey/adult_gaussian/table.html"
+PAPER = "results/yang_2014/README.html"
+TABLE = "results/survey/adult_gaussian/table.html"
 PAGES = {  # and an element to wait for
     "index.html": "h1",
-    "findings.html": "h1",
-    "explorer.html": ".legend",
+    "docs/findings.html": "h1",
+    "docs/explorer.html": ".legend",
     PAPER: "div.dt-container",
     TABLE: "div.dt-container",
 }
@@ -48,7 +48,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in SHOWN:
         shutil.copytree(ROOT / "results" / name, folder / "results" / name)
     extensions = "extensions=sphinx.ext.autodoc,myst_parser,sphinx_design,results"
-    command = [sys.executable, "-m", "sphinx", "-q", "-D", extensions, folder / "docs", folder / "pages"]
+    command = [sys.executable, "-m", "sphinx", "-q", "-D", extensions, "-c", folder / "docs", folder]
+    command.append(folder / "pages")
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)  # links to what was left out are broken
     return folder / "pages"
 
@@ -92,6 +93,13 @@ def texts(browser: Any, selector: str) -> list[str]:
     return [element.text for element in browser.find_elements("css selector", selector)]
 
 
+def test_the_landing_page_shows_in_one_screen_what_kfeat_is(show: Callable[..., Any]) -> None:
+    browser = show("docs/index.html", "article img")
+    cards = browser.find_elements("css selector", ".sd-card")
+    assert len(cards) == 3
+    assert max(card.rect["y"] + card.rect["height"] for card in cards) < 800
+
+
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
 def test_pages_have_no_errors_nothing_serious_for_axe_and_nothing_too_wide(
     show: Callable[..., Any], width: int, theme: str
@@ -115,7 +123,7 @@ def test_the_explorer_draws_what_is_chosen_and_a_click_leads_to_the_row(show: Ca
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.support.ui import Select
 
-    browser = show("explorer.html#experiment=survey/growth_covertype&x=n_train&y=fit", ".legend")
+    browser = show("docs/explorer.html#experiment=survey/growth_covertype&x=n_train&y=fit", ".legend")
     assert "Nystrom, D = 1024" in texts(browser, ".legendtext")
     assert Select(browser.find_element("name", "dataset")).first_selected_option.text == "covertype"
     Select(browser.find_element("name", "x")).select_by_value("n_components")
@@ -125,17 +133,17 @@ def test_the_explorer_draws_what_is_chosen_and_a_click_leads_to_the_row(show: Ca
     point = browser.find_element("css selector", ".scatterlayer .point")
     ActionChains(browser).move_to_element(point).click().perform()
     assert "growth_covertype/table.html?row=ORF" in browser.current_url
-    (marked,) = texts(
-        browser, "tr.marked"
-    )  # of the rows of this method, one for each number of training rows
+    (marked,) = texts(browser, "tr.marked")  # the method has a row for each number of training rows
     assert "n_train = 1000" in marked
 
 
-def test_a_table_sorts_its_numbers_and_is_searched(show: Callable[..., Any]) -> None:
+def test_a_table_sorts_by_the_keyboard_and_is_searched(show: Callable[..., Any]) -> None:
+    from selenium.webdriver.common.keys import Keys
+
     browser = show(TABLE, "th.dt-orderable-asc")
     header = browser.find_element("css selector", "th:nth-child(2)")
     for direction in ("ascending", "descending"):
-        header.click()
+        header.find_element("css selector", "[role=button]").send_keys(Keys.ENTER)
         assert header.get_attribute("aria-sort") == direction
         shown = texts(browser, ".dt-container tbody td:nth-child(2)")
         shown = [-inf if text == "–" else float(text.split()[0]) for text in shown]

@@ -1,9 +1,8 @@
-"""What results/ adds to the documentation: a page for each of its Markdown files, and the explorer's data."""
+"""What the documentation shows with the pages of results/, and the data of the explorer."""
 
 import json
 import re
 from collections.abc import Iterator
-from os.path import relpath
 from pathlib import Path
 from typing import Any
 
@@ -20,155 +19,91 @@ from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.quantities import QUANTITIES
 from kfeat.render.files import cells_below
 
-ROOT = Path(__file__).resolve().parents[2]
-RESULTS, CONFIGS, MADE = ROOT / "results", ROOT / "configs", ROOT / "docs/generated"
-PAGES, STATIC = MADE / "results", MADE / "static"
 DATATABLES = Path(itables.__file__).with_name("html")
 PLOTLY = Path(plotly.__file__).with_name("package_data")
-
-# The target of a link, an image or an include that is a path.
-LINK = re.compile(r"(?:(?<=\]\()|(?<=\{literalinclude\} ))(?![a-z]+:|#)([^)#\s]+)")
-CITED = re.compile(r"(?<= )([\w/]+)#\w+(?= \()")  # a claim that is cited as evidence: config#claim
 # What can stand on an axis of the explorer.
 AXES = (
     "accuracy", "relative_error", "kernel_error", "fit", "n_components", "n_train", "map", "train", "test",
     "fit_and_sample", "live", "memory",
 )  # fmt: skip
-
-WIDE = "---\nhtml_theme.sidebar_secondary.remove: true\n---\n\n"
+CITED = re.compile(r"(?<= )([\w/]+)#\w+(?= \()")  # a claim that is cited as evidence: config#claim
 RUN = """
 ## Run it
 
 `kfeat run {name}` runs this experiment again, and `kfeat check {name}` compares.
-<a href="{up}explorer.html#experiment={name}">The explorer</a> draws its cells. Files: [table.csv](table.csv),
-[rows](trials.jsonl) (a JSON object per line), [config]({config}).
+<a href="{up}docs/explorer.html#experiment={name}">The explorer</a> draws its cells.
+Files: [table.csv](table.csv), [rows](trials.jsonl) (a JSON object per line).
 
 :::{{dropdown}} {name}.yaml
-```{{literalinclude}} {config}
+```{{literalinclude}} /configs/{name}.yaml
 :language: yaml
 ```
 :::
 """
-SUBPAGES = """
-```{{toctree}}
-:hidden:
-
-{}
-```
-"""
+SUBPAGES = "\n```{{toctree}}\n:hidden:\n:glob:\n\n{globs}\n```\n"
 
 
-def make(app: Sphinx) -> None:
-    """Write the pages and the data, before Sphinx looks for pages."""
-    sources = sorted(RESULTS.rglob("*.md"))
-    for source in status_iterator(sources, "pages of results... ", "brown", len(sources), app.verbosity):
-        page = PAGES / source.relative_to(RESULTS)
-        write(page, linked(page_of(source), source, page))
-    for page in PAGES.rglob("*.md"):
-        if not (RESULTS / page.relative_to(PAGES)).exists():
-            page.unlink()
-    names = [path.parent.relative_to(RESULTS).as_posix() for path in sources if path.name == "table.md"]
-    configs = [path for name in names if (path := CONFIGS / f"{name}.yaml").exists()]
-    cells: list[list[Any]] = []
-    for path in status_iterator(configs, "cells of the explorer... ", "brown", len(configs), app.verbosity):
-        cells += cells_of(load_experiment(path))
-    write(STATIC / "cells.js", f"const CELLS = {packed(cells)};\n")
+def complete(app: Sphinx, page: str, content: list[str]) -> None:
+    """Add to the page of a table its figure, config and links to evidence, to a README its subpages."""
+    folder, _, file = page.rpartition("/")
+    name = folder.removeprefix("results/")
+    if file == "README":
+        globs = [glob for glob in ("[a-z]*", "*/table") if any(Path(app.srcdir, folder).glob(f"{glob}.md"))]
+        content[0] += SUBPAGES.format(globs="\n".join(globs))
+    elif file == "table":
+        title, _, rest = CITED.sub(r"[\g<0>](/results/\1/table.md)", content[0]).partition("\n")
+        if Path(app.srcdir, folder, "figure.svg").exists():
+            title += f"\n\n![{title.removeprefix('# ')}](figure.svg)\n"
+        content[0] = f"{title}\n{rest}{RUN.format(name=name, up='../' * page.count('/'))}"
+
+
+def add_files(app: Sphinx, error: Exception | None) -> None:
+    """Write the cells of all experiments and DataTables beside the other static files."""
+    results = Path(app.srcdir, "results")
+    names = sorted(path.parent.relative_to(results).as_posix() for path in results.rglob("table.md"))
+    cells: list[dict[str, Any]] = []
+    for name in status_iterator(names, "cells of the explorer... ", "brown", len(names), app.verbosity):
+        cells += cells_of(load_experiment(Path(app.srcdir, f"configs/{name}.yaml")), results)
+    axes = {name: QUANTITIES[name].heading for name in AXES}
+    data = f"const AXES = {json.dumps(axes)};\nconst CELLS = {json.dumps(cells)};\n"
+    static = Path(app.outdir, "_static")
+    (static / "cells.js").write_text(data, encoding="utf-8")
     # A page that is opened as a file may load no module, so the module of DataTables becomes a script.
     module = (DATATABLES / "dt_bundle.js").read_text(encoding="utf-8")
     script = re.sub(r"export\{[^}]*?(\w+) as default[^}]*\}", r"window.DataTable=\1", module)
-    write(STATIC / "datatables.js", f"(() => {{{script}}})();\n")
+    (static / "datatables.js").write_text(f"(() => {{{script}}})();\n", encoding="utf-8")
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file, unless it has this text: Sphinx reads again what is younger than its last build."""
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-
-
-def page_of(source: Path) -> str:
-    """Return the Markdown of a page: a table with its figure and config, a README with its subpages."""
-    text, folder = source.read_text(encoding="utf-8"), source.parent
-    text = CITED.sub(lambda cited: f"[{cited[0]}]({relpath(RESULTS / cited[1] / 'table.md', folder)})", text)
-    if source.name == "table.md":
-        name = folder.relative_to(RESULTS).as_posix()
-        title, rest = text.split("\n", 1)
-        if (folder / "figure.svg").exists() and "](figure." not in rest:
-            rest = f"\n![{title.removeprefix('# ')}](figure.svg)\n{rest}"
-        if (config := CONFIGS / f"{name}.yaml").exists():
-            up = relpath(ROOT / "docs", (PAGES / name))
-            rest += RUN.format(name=name, up=f"{up}/", config=relpath(config, folder))
-        return f"{WIDE}{title}\n{rest}"
-    if source.name == "README.md":
-        inner = {path.parent for path in folder.rglob("README.md")} - {folder}
-        below = [path for path in folder.rglob("*.md") if path != source and not inner & {*path.parents}]
-        pages = sorted(path.relative_to(folder).as_posix() for path in below)
-        headings = re.findall(r"^#+ \[.*\]\((.*)\)$", text, re.MULTILINE)  # they have the order of the paper
-        pages.sort(key=lambda page: headings.index(page) if page in headings else len(headings))
-        text += SUBPAGES.format("\n".join(pages))
-    return text
-
-
-def linked(text: str, source: Path, page: Path) -> str:
-    """Return Markdown of `source` for `page`: links to Markdown of results/ lead to its pages."""
-
-    def target(match: re.Match[str]) -> str:
-        path = (source.parent / match[1]).resolve()
-        if path.suffix == ".md" and path.is_relative_to(RESULTS):
-            path = PAGES / path.relative_to(RESULTS)
-        return relpath(path, page.parent)
-
-    return LINK.sub(target, text)
-
-
-def link(app: Sphinx, name: str, content: list[str]) -> None:
-    """Lead the links of docs/ to results/ to its pages."""
-    page = Path(app.srcdir, f"{name}.md")
-    if page.exists() and not page.is_relative_to(MADE):
-        content[0] = linked(content[0], page, page)
-
-
-def cells_of(experiment: Experiment) -> Iterator[list[Any]]:
-    """Yield what the explorer has of each cell: eight words, the number of its runs, and its values on AXES.
-
-    The words: its experiment, data, kernel, method and protocol; the method, data and kernel of its row.
-    """
-    cells = cells_below(experiment, RESULTS)
+def cells_of(experiment: Experiment, results: Path) -> Iterator[dict[str, Any]]:
+    """Yield what the explorer has of each cell: words, names in its row, [mean, half-width] by quantity."""
+    cells = cells_below(experiment, results)
     names, protocols = Names(cells), Names(cells, ["n_train"])
     for peers in by_setting(cells):
         methods = Names(peers, ["n_components"])
         for cell in (cell for cell in peers if cell.rows):
-            source, formula = dataset_name(cell.trial.source), cell.trial.kernel.formula
-            protocol = protocols.dataset(cell).partition(", ")[2]
-            words = [experiment.name, source, formula, methods.method(cell), protocol]
-            row = [names.in_setting(cell), names.dataset(cell), names.kernel(cell)]
-            yield [*words, *row, len(cell.rows), *(value for name in AXES for value in interval(cell, name))]
+            yield {
+                "experiment": experiment.name,
+                "dataset": dataset_name(cell.trial.source),
+                "kernel": cell.trial.kernel.formula,
+                "method": methods.method(cell),
+                "protocol": protocols.dataset(cell).partition(", ")[2],
+                "row": [names.in_setting(cell), names.dataset(cell), names.kernel(cell)],
+                "runs": len(cell.rows),
+                **{name: interval for name in AXES if (interval := interval_of(cell, name))},
+            }
 
 
-def interval(cell: Cell, name: str) -> tuple[float | None, float | None]:
-    """Return the mean of a quantity and half the width of its 95 % interval, which one run has not."""
-    summary = cell.of(name)
-    if summary is None:
-        return None, None
+def interval_of(cell: Cell, name: str) -> list[float] | None:
+    """Return the mean of a quantity, and half the width of its 95 % interval, which one run has not."""
+    if (summary := cell.of(name)) is None:
+        return None
     half = welch_half_width(summary.error) if summary.error else 0.0
-    mean = summary.mean if summary.mean == round(summary.mean) else float(f"{summary.mean:.4g}")
-    return mean, float(f"{half:.2g}") or None
-
-
-def packed(cells: list[list[Any]]) -> str:
-    """Return the cells as JSON in which each word stands once, and the cells have its place."""
-    words = [list(dict.fromkeys(column)) for column in list(zip(*cells, strict=True))[:8]]
-    places = [{word: i for i, word in enumerate(column)} for column in words]
-    lines = [[*(place[word] for place, word in zip(places, cell, strict=False)), *cell[8:]] for cell in cells]
-    axes = [[name, QUANTITIES[name].heading] for name in AXES]
-    return json.dumps({"axes": axes, "words": words, "cells": lines}, separators=(",", ":"))
+    return [float(f"{summary.mean:.6g}"), *([float(f"{half:.2g}")] if half else [])]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the functions above, and add the libraries of the pages."""
-    STATIC.mkdir(parents=True, exist_ok=True)
-    libraries = [STATIC, DATATABLES / "dt_bundle.css", PLOTLY / "plotly.min.js"]
-    app.config.html_static_path += map(str, libraries)
-    app.connect("builder-inited", make)
-    app.connect("source-read", link)
+    app.config.html_static_path += map(str, (DATATABLES / "dt_bundle.css", PLOTLY / "plotly.min.js"))
+    app.connect("source-read", complete)
+    app.connect("build-finished", add_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,20 +1,10 @@
 "use strict";
 // The explorer: five choices, kept in the address; a chart of the chosen CELLS, and a table of them.
-const { axes, words, cells } = CELLS; // a cell has eight words by their places, its runs, and its values
-const FILTERS = { dataset: 1, kernel: 2, experiment: 0 };
 const form = document.getElementById("choice");
 const chart = document.getElementById("chart");
 
-// Return where a cell has the mean of a quantity; half the width of its interval follows.
-const column = (name) => 9 + 2 * axes.findIndex(([axis]) => axis === name);
-
-// Return what the row of a cell is called: its method, its data and its kernel.
-const row = (cell) => [5, 6, 7].map((at) => words[at][cell[at]]);
-
-function address(cell) {
-  const names = new URLSearchParams(row(cell).map((name) => ["row", name]));
-  return `generated/results/${words[0][cell[0]]}/table.html?${names}`;
-}
+const address = (cell) =>
+  `../results/${cell.experiment}/table.html?${new URLSearchParams(cell.row.map((name) => ["row", name]))}`;
 
 // Offer the options of a choice, and take the first wanted one that there is.
 function offer(name, options, ...wanted) {
@@ -23,83 +13,71 @@ function offer(name, options, ...wanted) {
 }
 
 function show() {
-  const hash = location.hash.slice(1) || "experiment=bellet_2020/accuracy";
-  const wanted = Object.fromEntries(new URLSearchParams(hash));
-  const example = cells.find((cell) => words[0][cell[0]] === wanted.experiment) ?? [];
-  let chosen = cells;
-  for (const [name, at] of Object.entries(FILTERS)) {
-    const names = [...new Set(chosen.map((cell) => words[at][cell[at]]))].sort();
-    const all = name === "experiment" ? [["", "all"]] : [];
-    offer(name, [...all, ...names.map((word) => [word, word])], wanted[name], words[at][example[at]]);
-    chosen = chosen.filter((cell) => !form[name].value || words[at][cell[at]] === form[name].value);
+  const wanted = Object.fromEntries(new URLSearchParams(location.hash.slice(1) || "experiment=bellet_2020/accuracy"));
+  const example = CELLS.find((cell) => cell.experiment === wanted.experiment) ?? {};
+  let cells = CELLS;
+  for (const name of ["dataset", "kernel", "experiment"]) {
+    const names = [...new Set(cells.map((cell) => cell[name]))].sort().map((word) => [word, word]);
+    offer(name, name === "experiment" ? [["", "all"], ...names] : names, wanted[name], example[name]);
+    cells = cells.filter((cell) => !form[name].value || cell[name] === form[name].value);
   }
-  const has = (name) => (cell) => cell[column(name)] !== null;
-  const known = axes.filter(([name]) => chosen.some(has(name)));
+  const known = Object.entries(AXES).filter(([name]) => cells.some((cell) => cell[name]));
   offer("x", known, wanted.x, "fit", "n_components");
   offer("y", known, wanted.y, "accuracy");
-  chosen = chosen.filter(has(form.x.value)).filter(has(form.y.value));
-  draw(chosen, column(form.x.value), column(form.y.value));
-  list(chosen, column(form.x.value), column(form.y.value));
+  const [x, y] = [form.x.value, form.y.value];
+  cells = cells.filter((cell) => cell[x] && cell[y]);
+  draw(cells, x, y);
+  list(cells, x, y);
 }
 
-function draw(points, x, y) {
+function draw(cells, x, y) {
   // A line joins the sizes of a map or, where x is the number of rows, these.
-  const [SIZE, ROWS] = ["n_components", "n_train"].map(column);
-  const [along, fixed] = x === ROWS ? [ROWS, SIZE] : [SIZE, ROWS];
-  const lines = [...Map.groupBy(points, (cell) => [cell[0], cell[3], cell[4], cell[fixed]].join()).values()];
-  const names = lines.map(([cell]) => [cell[0], cell[3], cell[4]].join());
+  const [along, fixed, sign] = x === "n_train" ? [x, "n_components", "D"] : ["n_components", "n_train", "n"];
+  const several = new Set(cells.map((cell) => cell[fixed]?.[0])).size > 1;
+  const size = (cell) => several && cell[fixed] && `${sign} = ${cell[fixed][0]}`;
+  const name = (cell) => [cell.method, cell.protocol, size(cell)].filter(Boolean).join(", ");
+  const lines = Object.values(Object.groupBy(cells, (cell) => `${cell.experiment}: ${name(cell)}`));
   const traces = lines.map((line, i) => {
-    line.sort((a, b) => a[along] - b[along]);
-    const [cell] = line;
-    const several = names.indexOf(names[i]) !== names.lastIndexOf(names[i]) && cell[fixed] !== null;
-    const size = several && `${x === ROWS ? "D" : "n"} = ${cell[fixed]}`;
-    const bar = (at) => ({ array: line.map((point) => point[at + 1] ?? 0), thickness: 1, width: 2 });
-    const values = (at) => line.map((point) => point[at]);
+    line.sort((a, b) => a[along]?.[0] - b[along]?.[0]);
+    const values = (axis) => line.map((cell) => cell[axis][0]);
+    const bars = (axis) => ({ array: line.map((cell) => cell[axis][1] ?? 0), thickness: 1, width: 2 });
     return {
-      x: values(x), y: values(y), error_x: bar(x), error_y: bar(y), customdata: line,
-      text: line.map((point) => row(point)[0]), hovertemplate: "%{text}<br>%{x}, %{y}<extra></extra>",
-      name: [words[3][cell[3]], words[4][cell[4]], size].filter(Boolean).join(", "),
-      legendgroup: cell[0], legendgrouptitle: { text: words[0][cell[0]] },
-      mode: "lines+markers", marker: { symbol: Math.floor(i / 10) },
-      line: { width: 1.5, dash: ["solid", "dash", "dot"][Math.floor(i / 10) % 3] },
+      x: values(x), y: values(y), error_x: bars(x), error_y: bars(y), customdata: line, name: name(line[0]),
+      text: line.map((cell) => cell.row[0]), hovertemplate: "%{text}<br>%{x}, %{y}<extra></extra>",
+      legendgroup: line[0].experiment, legendgrouptitle: { text: line[0].experiment },
+      mode: "lines+markers", marker: { symbol: Math.floor(i / 10) }, line: { width: 1.5 },
     };
   });
-  const axis = (name, at) => {
-    const log = name !== "accuracy" && points.every((cell) => cell[at] > 0);
-    const values = points.map((cell) => (log ? Math.log10(cell[at]) : cell[at]));
+  const axis = (name) => {
+    const log = name !== "accuracy" && cells.every((cell) => cell[name][0] > 0);
+    const values = cells.map((cell) => (log ? Math.log10(cell[name][0]) : cell[name][0]));
     const [low, high] = [Math.min(...values), Math.max(...values)];
     const margin = 0.1 * (high - low) || 0.5; // the bars of few runs may be far longer
     return {
-      title: { text: axes.find(([axis]) => axis === name)[1] }, type: log ? "log" : "linear",
-      range: [low - margin, high + margin], gridcolor: "#8884", zeroline: false, automargin: true,
+      title: { text: AXES[name] }, type: log ? "log" : "linear", range: [low - margin, high + margin],
+      gridcolor: "#8884", zeroline: false, automargin: true,
     };
   };
   const narrow = chart.clientWidth < 700;
   const { color, fontFamily } = getComputedStyle(document.body);
   const layout = {
-    xaxis: axis(form.x.value, x), yaxis: axis(form.y.value, y), font: { color, family: fontFamily },
-    legend: narrow ? { orientation: "h", y: -0.2, maxheight: 0.4 } : {}, showlegend: true,
-    height: narrow ? 640 : 540, margin: { l: 50, r: 10, t: 10, b: 40 }, hovermode: "closest",
+    xaxis: axis(x), yaxis: axis(y), font: { color, family: fontFamily }, showlegend: true,
+    legend: narrow ? { orientation: "h", y: -0.2, maxheight: 0.4 } : {}, hovermode: "closest",
+    height: narrow ? 640 : 480, margin: { l: 50, r: 10, t: 10, b: 40 },
     paper_bgcolor: "transparent", plot_bgcolor: "transparent",
   };
   Plotly.react(chart, traces, layout, { displayModeBar: false, responsive: true });
 }
 
-function list(points, x, y) {
-  const value = (at) => (cell) => `${cell[at]}${cell[at + 1] ? ` ± ${cell[at + 1]}` : ""}`;
-  const link = (cell) => {
-    const anchor = document.createElement("a");
-    return Object.assign(anchor, { href: address(cell), textContent: row(cell)[0] }).outerHTML;
-  };
+function list(data, x, y) {
+  const value = (axis) => (cell) => cell[axis].join(" ± ");
+  const link = (cell) =>
+    Object.assign(document.createElement("a"), { href: address(cell), textContent: cell.row[0] }).outerHTML;
   const columns = [
-    { title: "method", data: link },
-    { title: form.x.selectedOptions[0].text, data: value(x) },
-    { title: form.y.selectedOptions[0].text, data: value(y) },
-    { title: "runs", data: 8 },
-    { title: "experiment", data: (cell) => words[0][cell[0]] },
+    { title: "method", data: link }, { title: AXES[x], data: value(x) }, { title: AXES[y], data: value(y) },
+    { title: "runs", data: "runs" }, { title: "experiment", data: "experiment" },
   ];
-  const options = { ...TABLE, paging: true, searching: true, destroy: true };
-  tables.then(() => new DataTable("#points", { ...options, data: points, columns }));
+  new DataTable("#points", { ...TABLE, paging: true, searching: true, destroy: true, data, columns });
 }
 
 form.addEventListener("change", () => location.replace(`#${new URLSearchParams(new FormData(form))}`));

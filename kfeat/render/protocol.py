@@ -21,7 +21,6 @@ from kfeat.text import plain
 
 WIDTH = 100
 NOT_STATED = "not stated"
-SWITCH_HEADERS = ("switch", "value", "status", "evidence")
 
 
 @dataclass(frozen=True)
