@@ -29,7 +29,7 @@ extensions = [
 root_doc = "docs/index"
 include_patterns = ["docs/**", "results/**"]
 exclude_patterns = ["docs/_build", "docs/_templates", "docs/examples", ".*", "kfeat", "runs", "tests"]
-templates_path = ["_templates"]
+templates_path = [str(Path(__file__).parent / "_templates")]
 html_additional_pages = {"index": "start.html"}  # leads to root_doc
 smartquotes = False  # results stand as they are published
 default_role = "literal"  # names in docstrings stand between single backticks
@@ -60,6 +60,8 @@ html_static_path = ["_static"]
 html_css_files = ["dt_bundle.css", "style.css"]
 html_js_files = [(name, {"defer": "defer"}) for name in ("datatables.js", "tables.js")]
 html_show_sourcelink = False
+html_copy_source = False
+html_show_search_summary = False  # it fetches pages, which a page that is opened as a file may not
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "header_links_before_dropdown": 8,

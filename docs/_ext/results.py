@@ -98,7 +98,8 @@ def interval_of(cell: Cell, name: str) -> list[float] | None:
     if (summary := cell.of(name)) is None:
         return None
     half = welch_half_width(summary.error) if summary.error else 0.0
-    return [float(f"{summary.mean:.6g}"), *([float(f"{half:.2g}")] if half else [])]
+    mean = summary.mean if summary.mean == round(summary.mean) else float(f"{summary.mean:.4g}")
+    return [mean, *([float(f"{half:.2g}")] if half else [])]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

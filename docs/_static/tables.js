@@ -12,7 +12,7 @@ function number(html) {
   return match ? match[1].replaceAll(",", "").replace("−", "-") * (SECONDS[match[2]] ?? 1) : -Infinity;
 }
 
-const detect = (html) => /^(–|∞|)$/.test(plain(html)) || number(html) > -Infinity;
+const detect = (html) => /^(–|∞|)$/.test(plain(html)) || (plain(html).length < 24 && number(html) > -Infinity);
 DataTable.type("number", { className: "dt-type-numeric", detect, order: { pre: number } });
 for (const table of document.querySelectorAll("article table.table:has(thead)")) {
   const rows = [...table.tBodies[0].rows];
