@@ -32,6 +32,7 @@ PAGES = {  # and an element to wait for
     "index.html": "h1",
     "docs/findings.html": "h1",
     "docs/explorer.html": ".legend",
+    "search.html?q=halton": "#search-results li a",
     PAPER: "div.dt-container",
     TABLE: "div.dt-container",
 }
