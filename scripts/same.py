@@ -25,8 +25,7 @@ from scripts.readme import RESULTS, judgements
 @click.command()
 @click.option("--kept", type=click.Path(path_type=Path), default=Path("runs/same.json"), show_default=True)
 @click.option("--no-figures", is_flag=True, help="Leave out the figures, which take five minutes.")
-@click.option("--no-site", is_flag=True, hidden=True)
-def same(kept: Path, no_figures: bool, no_site: bool) -> None:
+def same(kept: Path, no_figures: bool) -> None:
     """Keep the hashes of all that is published, or compare with those that are kept."""
     found = {name: sha256(content).hexdigest() for name, content in made(not no_figures)}
     if not kept.exists():
@@ -35,10 +34,8 @@ def same(kept: Path, no_figures: bool, no_site: bool) -> None:
         click.echo(f"{kept}: {len(found):,} files are kept; call it again after the change")
         return
     before = json.loads(kept.read_text(encoding="utf-8"))
-    names = sorted(
-        name for name in before.keys() | found.keys()
-        if not (no_figures and name.endswith("/figure.svg"))
-    )  # fmt: skip
+    figures = {name for name in before if no_figures and name.endswith("/figure.svg")}
+    names = sorted(before.keys() - figures | found.keys())
     differ = [name for name in names if before.get(name) != found.get(name)]
     click.echo("\n".join([*differ, f"{len(differ):,} of {len(names):,} files differ"]))
     sys.exit(bool(differ))
