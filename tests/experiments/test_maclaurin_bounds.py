@@ -1,21 +1,24 @@
-"""The theorems of Kar & Karnick against draws: failure rates, and printed constants that do not hold."""
+"""The bounds of Kar & Karnick: their formulas, and what their measure finds of maps that are known."""
 
-from math import exp, inf, sqrt
+from contextlib import nullcontext
+from math import exp, inf, log, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
 
-from kfeat.errors import UnsupportedKernelError
+from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.experiments.measures.maclaurin_bounds import (
     Bound,
+    MaclaurinBound,
     compositional_bound,
     derivative_at,
-    estimator_bound,
     fourier_black_box,
     informative_from,
     least_error,
     maclaurin_black_box,
     pair_bound,
+    points,
     uniform_bound,
 )
 from kfeat.kernels import (
@@ -28,130 +31,38 @@ from kfeat.kernels import (
     VovkInfinite,
     VovkReal,
 )
-from kfeat.maps import CompositionalMaclaurin, RandomMaclaurin
+from kfeat.maps import CompositionalMaclaurin, RandomMaclaurin, TruncatedMaclaurin
 from kfeat.maps.random_maclaurin import TruncatedSeries
 
-R, DELTA, DRAWS = 0.5, 0.1, 100
+R, DELTA = 0.5, 0.1
 
 
-def points(d):
-    """Return a grid over the ball ||x||_1 <= R."""
-    axis = np.linspace(-R, R, 21)
-    grid = np.stack(np.meshgrid(*[axis] * d), axis=-1).reshape(-1, d)
-    return grid[np.abs(grid).sum(axis=1) <= R + 1e-12]
+@pytest.mark.parametrize(("p", "printed"), [(2.0, False), (2.0, True), (3.0, False), (3.0, True)])
+def test_the_bounds_are_the_formulas_of_their_docstrings(p, printed):
+    f, total = exp(p / 4), 1 if printed else p - 1  # f is exp(t) and its derivative at t = p R^2
+    C = p * f / total
+    L = (1 if printed else R) * exp(0.25) + p**2 / total * sqrt(3) * R * f
+    rate = 0.04 / (8 * C**2)
+    expected = Bound(pytest.approx(log(2) + 6 * log(32 * R * L / 0.2)), pytest.approx(rate))
+    assert uniform_bound(Exponential(), R, 3, 0.2, p, printed) == expected
+    one_pair = Bound(pytest.approx(log(2)), pytest.approx(rate if printed else 4 * rate))
+    assert pair_bound(Exponential(), R, 0.2, p, printed) == one_pair
 
 
-def failure_rate(make, kernel, n_components, eps, d, draws=DRAWS):
-    """Return the share of draws whose largest error over the grid is above eps."""
-    X = points(d)
-    exact, failed = kernel(X), 0
-    for seed in range(draws):
-        Z = make(kernel, n_components, random_state=seed).fit_transform(X)
-        failed += np.abs(Z @ Z.T - exact).max() > eps
-    return failed / draws
+def test_a_bound_is_a_probability_and_turns_into_a_number_of_features():
+    bound = uniform_bound(Exponential(), R, 3, 0.2)
+    assert bound.failure(1000) == 1
+    assert bound.failure(200_000) == pytest.approx(exp(bound.log_factor - 200_000 * bound.rate))
+    assert bound.failure(int(bound.components(0.01))) <= 0.01 < bound.failure(int(bound.components(0.01)) - 1)
+    # A net has at least one point.
+    assert uniform_bound(Exponential(), R, 1, 1e4).log_factor == pytest.approx(log(2))
+    assert uniform_bound(Exponential(), R, 1, 1e4, printed=True).log_factor < 0
+    assert Bound(0.0, 0.0).components(0.5) == inf
 
 
-def with_base(base):
-    return lambda kernel, n, random_state: RandomMaclaurin(kernel, n, base=base, random_state=random_state)
-
-
-class PrintedWeights(RandomMaclaurin):
-    """The printed scale sqrt(a_N p^(N + 1)) with degrees from a distribution: biased by p - 1."""
-
-    def _draw(self, X, rng):
-        width = super()._draw(X, rng)
-        self.scales_ = self.scales_ * sqrt(self.base - 1)
-        return width
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("d", [1, 2])
-@pytest.mark.parametrize(
-    ("kernel", "base"),
-    [(Exponential(), 2.0), (Exponential(), 1.5), (Polynomial(2, coef0=1.0), 2.0), (VovkInfinite(), 2.0)],
-    ids=str,
-)
-def test_theorem_8_holds_and_is_conservative(kernel, base, d):
-    """Beyond eps = 1 with probability 0.1 at most: also a thirtieth of the features does it."""
-    enough = uniform_bound(kernel, R, d, 1.0, base).components(DELTA)
-    assert 500 < enough < 5000
-    for n_components in (int(enough), int(enough / 30)):
-        rate = failure_rate(with_base(base), kernel, n_components, 1.0, d, draws=40)
-        assert rate <= DELTA + 2 * sqrt(DELTA * (1 - DELTA) / 40)
-    # Three features do fail: draws and the grid can tell.
-    assert failure_rate(with_base(base), kernel, 3, 1.0, d) > DELTA
-
-
-def test_a_planted_bias_breaks_theorem_8():
-    enough = int(uniform_bound(Exponential(), R, 1, 1.0, 3.0).components(DELTA))
-    faulty = failure_rate(
-        lambda kernel, n, random_state: PrintedWeights(kernel, n, base=3.0, random_state=random_state),
-        Exponential(), enough, 1.0, 1,
-    )  # fmt: skip
-    assert faulty == 1
-    assert failure_rate(with_base(3.0), Exponential(), enough, 1.0, 1) <= DELTA
-
-
-@pytest.mark.parametrize("kernel", [Exponential(), Polynomial(3, coef0=0.5), VovkReal(4)], ids=str)
-@pytest.mark.parametrize("base", [1.2, 1.5, 2.0, 3.0])
-def test_lemma_4_bounds_every_feature(kernel, base):
-    X = np.vstack([np.eye(2), -np.eye(2), 0.5 * np.ones((1, 2))])  # on the ball of radius 1
-    fitted = RandomMaclaurin(kernel, 5000, base=base, random_state=0).fit(X)
-    Z = fitted.transform(X) * sqrt(5000)
-    largest = np.einsum("ik,jk->ijk", Z, Z).max()
-    assert largest <= estimator_bound(kernel, 1.0, base)
-
-
-def test_lemma_4_as_printed_fails_below_base_2():
-    """One term, and a base of 1.2: the estimator is five times what is printed."""
-    X = np.eye(2)
-    Z = RandomMaclaurin(Polynomial(3), 5000, base=1.2, random_state=0).fit_transform(X) * sqrt(5000)
-    largest = np.einsum("ik,jk->ijk", Z, Z).max()
-    printed = estimator_bound(Polynomial(3), 1.0, 1.2, printed=True)
-    assert largest == pytest.approx(5 * printed)
-    assert largest == pytest.approx(estimator_bound(Polynomial(3), 1.0, 1.2))
-
-
-def test_lemma_6_as_printed_fails_beyond_radius_1():
-    """The gradient of f(<x, y>) is f'(<x, y>) y, of norm R f'(R^2) at x = y, not f'(R^2)."""
-    kernel, h = Polynomial(2), 1e-6
-    gradient = (kernel([[3 + h]], [[3.0]])[0, 0] - kernel([[3 - h]], [[3.0]])[0, 0]) / (2 * h)
-    assert gradient == pytest.approx(3 * derivative_at(kernel, 9.0))
-    assert gradient > 2.9 * derivative_at(kernel, 9.0)
-
-
-def test_lemma_7_bounds_the_gradient_of_every_feature():
-    kernel, base, X = Exponential(), 2.0, np.array([[0.6, 0.4], [-1.0, 0.0], [0.3, -0.7], [0.0, 1.0]])
-    fitted = RandomMaclaurin(kernel, 4000, base=base, random_state=0).fit(X)
-    Z, h = fitted.transform(X) * sqrt(4000), 1e-6
-    slopes = [(fitted.transform(X + s) - fitted.transform(X - s)) / (2 * h) for s in h * np.eye(2)]
-    norms = np.linalg.norm(np.array(slopes) * sqrt(4000), axis=0)
-    largest = np.einsum("ik,jk->ijk", norms, np.abs(Z)).max()
-    assert largest <= base**2 * sqrt(2) * derivative_at(kernel, base)
-    assert largest > 0.1 * base**2 * sqrt(2) * derivative_at(kernel, base)
-
-
-def test_theorem_8_is_vacuous_where_the_series_diverges():
+def test_where_a_series_diverges_or_a_mean_is_infinite_a_bound_is_vacuous():
     assert uniform_bound(VovkInfinite(), 0.8, 2, 0.5).components(DELTA) == inf
     assert uniform_bound(VovkInfinite(), 0.8, 2, 0.5).failure(10**9) == 1
-
-
-@pytest.mark.parametrize("d", [1, 2])
-def test_theorem_9_holds_with_the_rate_that_follows(d):
-    kernel = Compositional(Exponential(2.0), Gaussian(0.5))
-    box = fourier_black_box(kernel.inner, d)
-    enough = compositional_bound(kernel, box, R, d, 0.5).components(DELTA)
-    printed = compositional_bound(kernel, box, R, d, 0.5, printed=True).components(DELTA)
-    assert 1.5 * printed < enough < 30_000
-
-    def make(kernel, n, random_state):
-        return CompositionalMaclaurin(kernel, n_components=n, random_state=random_state)
-
-    assert failure_rate(make, kernel, int(enough / 10), 0.5, d, draws=20) <= DELTA
-    assert failure_rate(make, kernel, 3, 0.5, d) > DELTA
-
-
-def test_the_laplacian_and_series_that_diverge_make_theorem_9_vacuous():
     for kernel, box in (
         (Compositional(Exponential(), Laplacian(0.5)), fourier_black_box(Laplacian(0.5), 2)),
         (Compositional(VovkInfinite(), Linear()), maclaurin_black_box(Linear(), 0.8, 2)),
@@ -161,21 +72,6 @@ def test_the_laplacian_and_series_that_diverge_make_theorem_9_vacuous():
         fourier_black_box(Linear(), 2)
     with pytest.raises(UnsupportedKernelError, match="do not add up to its value at <x, y> = 400"):
         maclaurin_black_box(Exponential(), 20.0, 2)
-
-
-def test_the_formulas_are_written_out_once_more():
-    f, slope = exp(0.5), exp(0.5)  # of exp(t) at p R^2 = 0.5
-    C, L = 2 * f, R * exp(0.25) + 4 * sqrt(3) * R * slope
-    bound = uniform_bound(Exponential(), R, 3, 0.2)
-    assert bound.failure(1000) == 1
-    D = 200_000
-    assert bound.failure(D) == pytest.approx(2 * (32 * R * L / 0.2) ** 6 * exp(-D * 0.04 / (8 * C**2)))
-    assert bound.failure(int(bound.components(0.01))) <= 0.01 < bound.failure(int(bound.components(0.01)) - 1)
-    assert pair_bound(Exponential(), R, 0.2).failure(D // 100) == pytest.approx(2 * exp(-2000 * 0.02 / C**2))
-    # A net has at least one point.
-    assert uniform_bound(Exponential(), R, 1, 1e4).log_factor == pytest.approx(np.log(2))
-    assert uniform_bound(Exponential(), R, 1, 1e4, printed=True).log_factor < 0
-    assert Bound(0.0, 0.0).components(0.5) == inf
 
 
 @pytest.mark.parametrize(
@@ -222,3 +118,93 @@ def test_the_error_that_is_promised_is_the_least_one():
     assert eps == pytest.approx(exp(1), rel=1e-3)
     assert bound_of(eps).failure(6795) <= 0.05 < bound_of(0.999 * eps).failure(6795)
     assert least_error(lambda eps: uniform_bound(VovkInfinite(), 0.8, 2, eps), 10**9, 0.05) == inf
+
+
+X = np.random.default_rng(0).standard_normal((40, 2))
+SQUARE = Polynomial(degree=2)
+
+
+class Biased(RandomMaclaurin):
+    """Twenty times the estimate, with the degrees of the law."""
+
+    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+        width = super()._draw(X, rng)
+        self.scales_ = self.scales_ * sqrt(20)
+        return width
+
+
+def of(feature_map: Any, statement: Any, **parameters: Any) -> dict[str, float]:
+    measure = MaclaurinBound(statement, **{"n_draws": 10, **parameters})
+    found: dict[str, float] = measure.of(feature_map, X, lambda phase: nullcontext(), 0)["bound"]
+    return found
+
+
+def maclaurin(kernel: Any, D: int = 500, **parameters: Any) -> RandomMaclaurin:
+    return RandomMaclaurin(kernel, D, random_state=0, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("statement", "base", "radius", "printed"),
+    [
+        *((lemma, *case) for lemma in ("lemma_4", "lemma_7")
+          for case in ((1.25, 1.0, 4.0), (2.0, 0.5, 1.0), (3.0, 2.0, 0.5))),
+        *(("lemma_6", 2.0, radius, radius) for radius in (0.5, 1.0, 3.0)),
+    ],
+)  # fmt: skip
+def test_a_kernel_of_one_term_attains_the_lemmas_and_misses_what_is_printed(
+    statement: str, base: float, radius: float, printed: float
+) -> None:
+    """By the factor base - 1 that the printed Lemmas 4 and 7 lack, and by the R that Lemma 6 lacks."""
+    reached = {
+        form: of(maclaurin(SQUARE, base=base), statement, printed=form, radius=radius)["reached"]
+        for form in (False, True)
+    }
+    assert reached == {False: pytest.approx(1), True: pytest.approx(printed)}
+
+
+def test_what_theorem_8_promises_is_kept_but_not_with_a_bias() -> None:
+    found = of(maclaurin(Exponential()), "theorem_8")
+    eps = found["promised_error"]
+    assert uniform_bound(Exponential(), 1.0, 2, eps, printed=True).failure(500) == pytest.approx(
+        0.05, rel=1e-3
+    )
+    assert found["informative_from"] == 6795
+    assert 0.005 < found["reached"] < 0.1
+    one_pair = of(maclaurin(Exponential()), "pair")
+    assert one_pair["promised_error"] < eps / 2
+    assert one_pair["reached"] < 1
+    measure, x = MaclaurinBound("theorem_8", n_draws=5), points(X, 1.0)
+    biased = measure._tail(measure._draws(Biased(Exponential(), 500, random_state=0), x), x)
+    assert biased["promised_error"] == eps
+    assert biased["reached"] > 1
+
+
+def test_where_the_series_diverges_nothing_is_promised() -> None:
+    found = of(maclaurin(VovkInfinite()), "theorem_8", radius=0.8)
+    assert found == {"reached": 0.0}
+
+
+def test_theorem_9_asks_for_more_features_than_printed() -> None:
+    kernel = Compositional(Exponential(2.0), Gaussian(1.0))
+    black_box = CompositionalMaclaurin(kernel, n_components=2000, random_state=0)
+    printed, holds = (of(black_box, "theorem_9", printed=form) for form in (True, False))
+    assert (printed["informative_from"], holds["informative_from"]) == (2440, 4906)
+    assert holds["reached"] < printed["reached"] < 0.1
+    outer = CompositionalMaclaurin(
+        Compositional(Exponential(2.0), Polynomial(1)),
+        inner=RandomMaclaurin(degree_law="truncated"),
+        n_components=100,
+        random_state=0,
+    )
+    with pytest.raises(ParameterError, match="needs an inner map"):
+        of(outer, "theorem_9")
+
+
+def test_statements_about_other_maps_are_refused() -> None:
+    for feature_map, statement in (
+        (maclaurin(SQUARE, degree_law="truncated"), "theorem_8"),
+        (maclaurin(Exponential(), h01=True), "lemma_4"),
+        (TruncatedMaclaurin(random_state=0), "theorem_8"),
+    ):
+        with pytest.raises(ParameterError, match=f"maclaurin_bound: {statement} is about"):
+            of(feature_map, statement)
