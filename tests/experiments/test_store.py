@@ -57,7 +57,8 @@ def test_a_whole_row_counts_though_an_editor_took_its_end_of_line(tmp_path: Path
 
 
 GLUED = to_line(row("x"))[:-1] + to_line(row("y"))[:-1]
-GARBAGE = [b"nonsense", b"[1, 2]", b"\xff\xfe", b"{" * 5000, to_line(row("x"))[:100], b"\x00\x00", GLUED]
+GARBAGE = [b"nonsense", b"[1, 2]", b"null", b"}", b"\xff\xfe", b"{" * 5000, b"\x00\x00", GLUED]
+GARBAGE += [to_line(row("x"))[:100]]
 
 
 @pytest.mark.parametrize("garbage", GARBAGE)
@@ -77,6 +78,11 @@ def test_a_damaged_line_costs_itself_only_and_is_set_aside_by_the_next_writer(
     assert set(read_rows(tmp_path)) == {"a", "b", "c"}
     assert (tmp_path / ROWS).read_bytes() == a + b + to_line(row("c"))
     assert (tmp_path / DAMAGED).read_bytes() == garbage + b"\n"
+    (tmp_path / ROWS).write_bytes(garbage + b"\n\n" + a + b[:-9])
+    with Store(tmp_path) as store:
+        store.append_together([row("d")])
+    assert set(read_rows(tmp_path)) == {"a", "d"}
+    assert (tmp_path / DAMAGED).read_bytes() == 2 * (garbage + b"\n")
 
 
 def test_a_row_that_is_wrong_is_named(tmp_path: Path) -> None:

@@ -18,9 +18,11 @@ SEQUENCES = {"mc": 41.110338, "halton": 8.5778048, "sobol": -11.675208, "lattice
 SEQUENCES["digital_net"] = -1.7518877
 PINNED = [  # a map, its rows, what it draws, and the sum of those numbers times the roots of 1, 2, 3, ...
     (maps.TensorSketch(Polynomial(2), 1000), ZEROS, "buckets_ signs_", 4187.1265),
+    (maps.TensorSketch(Polynomial(2), 1000, hashing="universal"), ZEROS, "buckets_ signs_", 11595.707),
     (maps.RandomMaclaurin(SQUARE, 8), ZEROS, "degrees_ signs_", 29.388514),
     (maps.ComplexTensorSketch(Polynomial(2), 1000), ZEROS, "buckets_ exponents_", 2128.4806),
     (maps.RecursiveSketch(Polynomial(3), 4), ZEROS, "buckets_ signs_ inner_buckets_ inner_signs_", 90.954715),
+    (maps.RecursiveSketch(CUBE, 4, "count_sketch"), ZEROS, "buckets_ signs_", 61.135988),
     (maps.TensorSRHT(SQUARE, 6), ZEROS, "signs_ coordinates_", 87.253851),
     (maps.Fastfood(n_components=8), ZEROS, "signs_ permutations_ normals_ lengths_", 43.988439),
     (maps.SORF(n_components=4, lengths="chi"), ZEROS, "signs_ lengths_", 29.703065),

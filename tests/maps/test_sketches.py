@@ -63,13 +63,13 @@ def padded(width):
     return 1 << (width - 1).bit_length()
 
 
-def recursive_variance(x, y, degree, D, base="none"):
+def recursive_variance(x, y, degree, D):
     """Return the same for a tree of sketches, by the moments of its nodes from below."""
     leaf = moments(x, y)
 
     def of_node(p):
         if p == 1:
-            return sketched([leaf], D) if base == "count_sketch" else leaf
+            return leaf
         return sketched([of_node(p // 2), of_node(p - p // 2)], D)
 
     return (of_node(degree) if degree > 1 else sketched([leaf], D))[0] - (x @ y) ** (2 * degree)
