@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from kfeat import memory
 from kfeat.errors import DataError, KfeatError, ParameterError, SolverError, UnsupportedKernelError
-from kfeat.kernels import KERNELS, Gaussian, Laplacian, Linear, Polynomial, Sum
+from kfeat.kernels import KERNELS, Gaussian, Laplacian, Linear, Matern, Polynomial, Sum
 from kfeat.kernels.base import generator
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
 from kfeat.solvers import (
@@ -44,6 +44,12 @@ WRONG = [
     lambda: Polynomial(10**30)(X),
     lambda: Polynomial("2").diagonal(X),
     lambda: Polynomial(coef0=float("nan"))(X),
+    lambda: Polynomial(gamma=0.0)(X),
+    lambda: Polynomial(coef0=-1.0)(X),
+    lambda: Matern(nu=0.2)(X),
+    lambda: Matern(nu=101.0)(X),
+    lambda: Matern(nu=float("nan"))(X),
+    lambda: TensorSketch(Polynomial(0)).fit(X),
     lambda: Gaussian(float("inf"))(X),
     lambda: Gaussian("wide").resolve(X),
     lambda: Sum([Polynomial(0)])(X),
@@ -149,12 +155,13 @@ def test_one_row_that_is_far_too_long_is_refused_or_gives_a_finite_machine(name,
         assert np.isfinite(solver.predict(outlier)).all()
 
 
+@pytest.mark.parametrize("machine", [Libsvm, Svc])
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(4), Sum([Polynomial(4)])])
-def test_libsvm_refuses_kernel_values_beyond_its_cache(kernel):
+def test_libsvm_refuses_kernel_values_beyond_its_cache(kernel, machine):
     with pytest.raises(SolverError, match=r"values of .* reach .* beyond the single precision"):
-        Libsvm(kernel).fit(X * (1e45 if isinstance(kernel, Linear) else 1e22), y)
+        machine(kernel).fit(X * (1e45 if isinstance(kernel, Linear) else 1e22), y)
     with pytest.raises(KfeatError, match="scale them down"):
-        Libsvm(kernel).fit(X * 1e160, y)
+        machine(kernel).fit(X * 1e160, y)
 
 
 @pytest.mark.parametrize("name", KERNELS)

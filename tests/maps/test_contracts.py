@@ -14,8 +14,8 @@ from variants import VARIANTS
 
 from kfeat import maps
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
-from kfeat.kernels import KERNELS, Gaussian, Laplacian, Linear, Polynomial, Sum
-from kfeat.maps import MAPS, base, maps_for
+from kfeat.kernels import Gaussian, Laplacian, Linear, Polynomial
+from kfeat.maps import MAPS, base
 from kfeat.maps.base import one_blas_thread
 from kfeat.parameters import HANDED_IN, parameter_model
 
@@ -143,15 +143,6 @@ def test_every_map_has_a_yaml_form_a_default_kernel_and_a_version(name):
             cls(n_components=bad).fit(np.ones((3, 2)))
 
 
-def test_maps_for_names_the_maps_that_can():
-    able = {kernel: set(maps_for(KERNELS[kernel]())) for kernel in ("polynomial", "exponential", "gaussian")}
-    assert able["polynomial"] >= {"nystrom", "random_maclaurin", "tensor_sketch"}
-    assert able["exponential"] >= {"nystrom", "random_maclaurin"}
-    assert able["gaussian"] >= {"nystrom", "random_fourier"}
-    assert "random_fourier" not in able["polynomial"] | able["exponential"]
-    assert "tensor_sketch" not in able["exponential"] | able["gaussian"]
-
-
 def test_bad_data_are_refused(m, X):
     with pytest.raises(ValueError, match=r"X has 8 features, but \w+ is expecting 9 features"):
         m.transform(X[:, :8])
@@ -160,15 +151,6 @@ def test_bad_data_are_refused(m, X):
             clone(m).fit(X + bad)
         with pytest.raises(ValueError, match=message):
             m.transform(X + bad)
-
-
-@pytest.mark.parametrize("degree", [0, -1])
-def test_bad_degrees_are_refused_wherever_they_stand(degree, X):
-    for name in maps_for(Polynomial()):
-        with pytest.raises(ParameterError, match="Polynomial: degree"):
-            MAPS[name](Polynomial(degree)).fit(X)
-    with pytest.raises(ParameterError, match="Polynomial: degree"):
-        maps.Nystrom(Sum([Gaussian(), Polynomial(degree)])).fit(X)
 
 
 def test_an_output_in_which_the_rows_lie_is_refused_and_one_beside_them_is_not(m, X):

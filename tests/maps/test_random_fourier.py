@@ -6,41 +6,11 @@ from scipy.special import ndtri
 from scipy.stats import chi2
 
 from kfeat.errors import ParameterError
-from kfeat.kernels import Gaussian, Laplacian, Matern
+from kfeat.kernels import Gaussian, Matern
 from kfeat.maps import RandomFourier
 from kfeat.maps.random_fourier import leaped_halton, write_waves
 
 X = np.random.default_rng(0).standard_normal((8, 3)) / 2
-
-
-KERNELS = pytest.mark.parametrize("kernel", [Gaussian(0.5), Laplacian(0.4)], ids=["gaussian", "laplacian"])
-EVEN = [
-    {"sequence": "halton"},
-    {"sequence": "halton", "scrambling": "random"},
-    {"sequence": "sobol"},
-    {"sequence": "lattice"},
-    {"sequence": "digital_net"},
-]
-
-
-def make(kernel, seed, features="pairs", D=400):
-    return RandomFourier(kernel, D, features=features, random_state=seed)
-
-
-@pytest.mark.slow
-@KERNELS
-@pytest.mark.parametrize(("features", "D"), [("pairs", 2), ("pairs", 3), ("offset", 2)])
-def test_the_variance_over_draws_is_the_theorys(kernel, features, D):
-    """One frequency w: Var cos<w, t> = (1 + k(2t)) / 2 - k(t)^2 for a pair, and 1/2 more with an offset."""
-    grams = []
-    for seed in range(2000):
-        Z = make(kernel, seed, features, D).fit(X).transform(X)
-        grams.append(Z @ Z.T)
-    i, j = np.triu_indices(len(X), k=1)
-    pair = (1 + kernel(2 * X)) / 2 - kernel(X) ** 2
-    n_pairs = D // 2 if features == "pairs" else 0
-    variance = (4 * n_pairs * pair + (D - 2 * n_pairs) * (pair + 0.5)) / D**2
-    np.testing.assert_allclose(np.var(grams, axis=0)[i, j], variance[i, j], rtol=0.15)
 
 
 @pytest.mark.parametrize(("dtype", "eps"), [(np.float32, 2**-23), (np.float64, 2**-52)])
@@ -74,33 +44,6 @@ def test_halton_frequencies_are_normal_quantiles_of_the_published_points():
     t = ndtri(U[:, :3]) / np.sqrt(chi2.ppf(U[:, 3:4], 4) / 4)  # a t with four degrees of freedom
     np.testing.assert_allclose(offset.frequencies_, t.T, rtol=1e-12)
     np.testing.assert_allclose(offset.offsets_, 2 * np.pi * U[:, 4], rtol=1e-14)
-
-
-class Sorted(RandomFourier):
-    """All coordinates rise together, as if one uniform number had served for all."""
-
-    def _draw(self, X, rng):
-        width = super()._draw(X, rng)
-        self.frequencies_ = np.sort(self.frequencies_, axis=1)
-        return width
-
-
-def mean_error(cls, kernel, rows, n_draws=10, **spread):
-    errors = []
-    for seed in range(n_draws):
-        Z = cls(kernel, 400, random_state=seed, **spread).fit(rows).transform(rows)
-        errors.append(np.linalg.norm(Z @ Z.T - kernel(rows)))
-    return np.mean(errors)
-
-
-@pytest.mark.parametrize("spread", EVEN, ids=lambda spread: "-".join(spread.values()))
-def test_even_frequencies_have_a_smaller_kernel_error(spread):
-    """Smooth, in five dimensions: with 200 frequencies, all errors are below half of Monte Carlo's."""
-    rows = np.random.default_rng(5).standard_normal((60, 5))
-    kernel = Gaussian(0.05)
-    at_random = mean_error(RandomFourier, kernel, rows)
-    assert mean_error(RandomFourier, kernel, rows, **spread) < 0.5 * at_random
-    assert mean_error(Sorted, kernel, rows, **spread) > at_random
 
 
 def test_sequences_that_are_not_known_are_refused():

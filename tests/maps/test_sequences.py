@@ -1,12 +1,10 @@
 """Point sets of the unit cube: published values, slow oracles, and the properties that make them even."""
 
 import warnings
-from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.stats import qmc
 
 from kfeat.errors import ParameterError
 from kfeat.maps.random_fourier import leaped_halton, points, weight
@@ -27,27 +25,6 @@ def test_the_published_halton_is_that_of_matlab_and_stk():
     np.testing.assert_allclose(later, [[0.3843, 0.9840, 0.9878], [0.6831, 0.7357, 0.7923]], atol=5e-5)
     seventh = leaped_halton(3, 7, skip=1997, stride=1)[:, 6]
     np.testing.assert_allclose(seventh, [0.849786281294525, 0.085080398941584, 0.555668634235701], rtol=1e-13)
-
-
-def slow_radical_inverse(index, base):
-    """The radical inverse in exact arithmetic, its digits permuted by their bits written backwards."""
-    bits = len(f"{base - 1:b}")
-    permutation = [d for d in (int(f"{i:0{bits}b}"[::-1], 2) for i in range(2**bits)) if d < base]
-    value, weight = Fraction(0), Fraction(1)
-    while index:
-        weight /= base
-        value += permutation[index % base] * weight
-        index //= base
-    return value
-
-
-def test_halton_is_the_radical_inverse_of_every_701st_index():
-    U = leaped_halton(40, 12)
-    primes = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
-    slow = [[float(slow_radical_inverse(1000 + 701 * k, base)) for base in primes] for k in range(40)]
-    np.testing.assert_allclose(U, slow, rtol=1e-14)
-    plain = qmc.Halton(1, scramble=False).random(100)  # in base 2 the permutation is the identity
-    np.testing.assert_allclose(leaped_halton(100, 1, skip=0, stride=1), plain, atol=1e-15)
 
 
 def test_coordinate_126_of_the_published_halton_is_all_but_constant_and_a_warning_says_so():

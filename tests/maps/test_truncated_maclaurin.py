@@ -96,21 +96,6 @@ def test_a_given_degree_and_a_given_radius_are_taken():
     assert TruncatedMaclaurin(Polynomial(2), max_degree=9).fit(X).truncation_error_ == 0
 
 
-@pytest.mark.parametrize("kernel", [Exponential(1.3), VovkInfinite()], ids=str)
-def test_the_variance_is_that_of_the_docstring_and_finite_where_the_whole_series_has_none(kernel):
-    """E[(Z(x) Z(y))^2] = sum_n a_n^2 m^n / P(n), with m = E[(<w, x> <w, y>)^2]."""
-    D, X = 400_000, np.array([[0.6, 0.4], [-0.3, 0.7], [0.5, -0.6]])
-    Z = TruncatedMaclaurin(kernel, D, max_degree=4, random_state=0).fit_transform(X) * np.sqrt(D)
-    actual = np.einsum("ik,jk->ijk", Z, Z).var(axis=2)
-    squares = (X**2).sum(axis=1)
-    m = np.outer(squares, squares) + 2 * (X @ X.T) ** 2 - 2 * (X**2) @ (X**2).T
-    law = 2.0 ** -np.arange(5) / 1.9375
-    second = np.polynomial.polynomial.polyval(m, kernel.maclaurin(5) ** 2 / law)
-    np.testing.assert_allclose(actual, second - series(kernel, X @ X.T, 4) ** 2, rtol=0.05)
-    # Vovk's infinite kernel, the whole series, base 2: the terms 2^(n + 1) m^n grow without end.
-    assert 2 * m.max() > 1
-
-
 def test_what_has_no_such_degree_is_refused():
     X = ball(10, 3, 1.0)
     with pytest.raises(
