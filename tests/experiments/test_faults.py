@@ -9,8 +9,6 @@ import errno
 import logging
 import os
 from collections.abc import Callable
-from dataclasses import replace
-from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -113,29 +111,6 @@ def test_a_map_that_raises_or_gives_no_numbers_is_a_failed_row(
     check_row(made)
     assert made["status"] == "failed"
     assert words in made["reason"]
-
-
-class Killer(Quiet):
-    """Ends the idle worker after each trial, as a system short of memory may."""
-
-    def tell(self, event: Event) -> None:
-        for child in active_children() if event.what == "finished" else []:
-            child.kill()
-            child.join()
-
-
-def test_a_worker_that_died_while_idle_costs_no_trial(write: Write, tmp_path: Path) -> None:
-    trials = stand_ins(write, Quick(), Quick())
-    with Local(OPTIONS) as engine:
-        rows = run_trials(trials, tmp_path / "out", engine, Killer())
-    assert [rows[trial.id]["status"] for trial in trials] == ["done", "done"]
-
-
-def test_after_a_stopped_trial_the_next_has_its_whole_limit(write: Write, tmp_path: Path) -> None:
-    trials = stand_ins(write, Quick(1e9), Quick(0.1))
-    with Local(replace(OPTIONS, time_limit=0.3)) as engine:
-        rows = run_trials(trials, tmp_path / "out", engine, Quiet())
-    assert [rows[trial.id]["status"] for trial in trials] == ["stopped", "done"]
 
 
 def test_an_error_that_nobody_foresaw_is_a_failed_row(write: Write, caplog: pytest.LogCaptureFixture) -> None:

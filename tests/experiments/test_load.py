@@ -224,23 +224,6 @@ def test_maps_without_a_solver_and_solvers_without_a_map_are_refused(write: Writ
     assert load_experiment(path, ["maps=[]"]).settings[0].exact_solvers
 
 
-def test_settings_replace_keys_of_the_file(write: Write) -> None:
-    path = write()
-    path.write_text(
-        path.read_text()
-        + """
-settings:
-  - {kernel: {name: polynomial, degree: 3}}
-  - {maps: [{name: tensor_sketch, n_components: 8}], repeats: 1}
-"""
-    )
-    first, second = load_experiment(path).settings
-    assert [one.kernels[0].parameters["degree"] for one in (first, second)] == [3, 2]
-    assert [item.name for item in first.maps] == ["tensor_sketch", "random_maclaurin"]
-    assert [item.parameters["n_components"] for item in second.maps] == [8]
-    assert (first.repeats, second.repeats) == (2, 1)
-
-
 @pytest.mark.parametrize(
     ("override", "repeats", "number"),
     [

@@ -65,16 +65,11 @@ def moments(cls: type[FeatureMap], degree: int, cosine: float, n_draws: int = 30
 
 
 def ratio(lemma: Any, cls: Any = TensorSketch, degree: int = 1, D: int = 64, **more: Any) -> float:
-    return float(of(BoundRatio(lemma, **{"n_draws": 300} | more), cls, degree, D)["bound_ratio"])
+    return float(of(BoundRatio(lemma, **{"n_draws": 100} | more), cls, degree, D)["bound_ratio"])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("cosine", [1.0, 0.5, 0.1])
-@pytest.mark.parametrize(("degree", "coef0"), [(1, 0.0), (2, 0.0), (2, 1.0)])
-def test_tensor_sketch_is_unbiased_and_has_its_exact_variance(
-    degree: int, coef0: float, cosine: float
-) -> None:
-    found = moments(TensorSketch, degree, cosine, coef0=coef0, gamma=0.7)
+def test_tensor_sketch_is_unbiased_and_has_its_exact_variance() -> None:
+    found = moments(TensorSketch, 2, 0.5, coef0=1.0, gamma=0.7)
     assert 0.8 < found["variance_ratio"] < 1.25
     assert found["squared_bias"] < UNBIASED
 
@@ -109,15 +104,10 @@ def test_a_broken_map_goes_beyond_the_bounds() -> None:
     assert ratio("corrected", UnsignedSketch, cosine=0.5) > 2
     assert ratio(7, UnsignedSketch, D=16) > 1
     scaled = (cls(Polynomial(1), n_components=1, random_state=0) for cls in (TensorSketch, ScaledSketch))
-    small = [BoundRatio(8).of(each, POINTS[:, :2], lambda phase: nullcontext(), 0) for each in scaled]
+    small = [
+        BoundRatio(8, n_draws=60).of(each, POINTS[:, :2], lambda phase: nullcontext(), 0) for each in scaled
+    ]
     assert [each["bound_ratio"] for each in small] == [pytest.approx(1), pytest.approx(1.2)]
-
-
-def test_lemma_6_fails_with_the_cosine_and_the_extended_bound_without() -> None:
-    assert ratio(6, degree=2) > 1.5
-    assert ratio(6, degree=2, cosine=0.1) < 1.1
-    assert ratio("extended", degree=3) < 0.9
-    assert ratio("extended", degree=3, cosine=0.1, n_draws=500) > 1.05
 
 
 def test_lemma_10_fails_for_random_maclaurin_where_its_conditions_hold() -> None:

@@ -100,6 +100,13 @@ def test_included_files_lie_beside_the_config(write: Write) -> None:
     assert load_experiment(path).seed == 7
 
 
+def test_settings_replace_keys_of_the_file(in_settings: Path) -> None:
+    experiment = load_experiment(in_settings)
+    assert [setting.kernels[0].parameters["degree"] for setting in experiment.settings] == [3, 2, 2]
+    assert (costs(experiment), sizes(experiment)) == ([[1], [1, 1], [1]], [[64, 64], [64, 64], [8]])
+    assert [setting.repeats for setting in experiment.settings] == [2, 2, 1]
+
+
 def test_set_reaches_every_setting_that_has_the_key(in_settings: Path) -> None:
     for override, expected in (
         ("solvers.mapped.C=7", [[7], [7, 7], [7]]),

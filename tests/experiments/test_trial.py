@@ -148,20 +148,6 @@ def test_a_measure_stands_in_the_place_of_a_solver(write: Write) -> None:
     assert {trial.id for trial in error}.isdisjoint(trial.id for trial in trials)
 
 
-def test_the_lemmas_measure_sees_where_they_fail(write: Write) -> None:
-    """Lemma 6 of Pham & Pagh 2013 holds for Count Sketch (p = 1); at p = 3 it fails by a factor of 4."""
-    ratios = {}
-    for degree in (1, 3):
-        trial = planned(
-            write(),
-            "dataset={name: dense, n: 60, d: 20}", "protocol={split: all}", f"kernel.degree={degree}",
-            "kernel.coef0=0", "measure={name: bound_ratio, lemma: 6, n_draws: 100}", "solvers={}",
-        )[0]  # fmt: skip
-        ratios[degree] = run(trial)["bound_ratio"]
-    assert ratios[1] < 1
-    assert ratios[3] > 4
-
-
 def test_the_kernel_error_of_all_maps_is_taken_on_the_same_rows(
     write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:

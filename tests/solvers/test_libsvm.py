@@ -122,6 +122,7 @@ def test_other_kernels_are_handed_over_as_a_gram_matrix(classes, make, monkeypat
         scores = theirs.decision_function(kernel(T, X))
         np.testing.assert_allclose(solver.decision_function(make(T)), scores, atol=1e-6)
         assert np.array_equal(solver.predict(make(T)), found)
+        assert np.array_equal(solver._model._ask_libsvm(make(T), solver._kernel), found)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
