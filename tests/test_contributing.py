@@ -124,19 +124,6 @@ def test_a_new_kernel_is_its_formula(recipe: Recipe, monkeypatch: pytest.MonkeyP
     test_kernels.test_maclaurin_series_sums_to_the_kernel("cosh")
 
 
-def test_a_config_names_the_new_map(recipe: Recipe, write: Callable[..., Path]) -> None:
-    recipe("A map")
-    row = first_row(
-        load_experiment(
-            write(),
-            ["kernel={name: linear}", "maps=[{name: random_projection, n_components: 200}]"],
-            exact=False,
-        )
-    )
-    assert row["map"] == {"name": "random_projection", "version": 1, "n_components": 200}
-    assert row["accuracy"] > 0.8
-
-
 def test_a_config_names_the_new_kernel(recipe: Recipe, tmp_path: Path) -> None:
     recipe("A kernel")
     row = first_row(config("A kernel", tmp_path))

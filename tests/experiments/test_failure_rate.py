@@ -44,9 +44,8 @@ def test_a_wrong_scale_of_the_frequencies_shows() -> None:
     assert wrong["largest_error"] > 2 * right["largest_error"]
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(gamma=2.0), Laplacian(gamma=0.5)], ids=str)
-def test_features_from_the_printed_density_do_not_come_nearer_with_more_of_them(kernel: Any) -> None:
-    errors = [of(kernel, D=D, density="printed") for D in (1024, 4096)]
+def test_features_from_the_printed_density_do_not_come_nearer_with_more_of_them() -> None:
+    errors = [of(Laplacian(gamma=0.5), D=D, density="printed") for D in (1024, 4096)]
     assert errors[-1]["failure_rate"] == 1
     assert errors[1]["largest_error"] > 0.7 * errors[0]["largest_error"]
 

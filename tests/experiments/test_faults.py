@@ -111,6 +111,7 @@ def test_a_map_that_raises_or_gives_no_numbers_is_a_failed_row(
     check_row(made)
     assert made["status"] == "failed"
     assert words in made["reason"]
+    assert "map_fit" in made["seconds"]
 
 
 def test_an_error_that_nobody_foresaw_is_a_failed_row(write: Write, caplog: pytest.LogCaptureFixture) -> None:

@@ -167,8 +167,6 @@ switches: []
         ("solvers.exact={name: liblinear}", "solvers.exact: liblinear trains on features, not on a kernel"),
         ("measure={name: kernel_error}", "measure: replaces `solvers`; use only one of the two"),
         ("memory=out_of_core", "memory: an `exact` solver needs all rows in memory"),
-        ("dataset=cpu", "liblinear with these parameters is for classification, cpu is for regression"),
-        ("solvers.mapped={name: ridge}", "ridge with these parameters is for regression, digits is for"),
         (
             "reported={source: A, runs: 1, numbers: [{for: {map.n_component: 8}, mean: 90, where: T}]}",
             "numbers[0].for: no trial has the key 'map.n_component' (did you mean 'map.n_components'?)",

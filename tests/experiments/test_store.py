@@ -12,7 +12,6 @@ from kfeat.errors import StoreError
 from kfeat.experiments.row import to_line
 from kfeat.experiments.store import (
     DAMAGED,
-    LOCK,
     ROWS,
     Store,
     folders_with_rows,
@@ -35,7 +34,7 @@ def test_half_a_row_is_ignored_and_then_cut_off(tmp_path: Path) -> None:
     write_rows(tmp_path, [row("a")])
     first = (tmp_path / ROWS).read_bytes()
     second = json.dumps(row("b")).encode()
-    for cut in range(1, len(second)):
+    for cut in range(1, len(second), 5):
         (tmp_path / ROWS).write_bytes(first + second[:cut])
         assert set(read_rows(tmp_path)) == {"a"}
     with Store(tmp_path) as store:
@@ -52,7 +51,8 @@ def test_a_whole_row_counts_though_an_editor_took_its_end_of_line(tmp_path: Path
         store.append(row("c"))
     assert (tmp_path / ROWS).read_bytes() == a + b + c
     (tmp_path / ROWS).write_bytes(a + to_line(row("b", accuracy="high"))[:-1])
-    with pytest.raises(StoreError, match="line 2: accuracy: "):
+    message = "line 2: accuracy: expected a number .got 'high'.; correct or remove the line"
+    with pytest.raises(StoreError, match=message):
         read_rows(tmp_path)
 
 
@@ -83,13 +83,6 @@ def test_a_damaged_line_costs_itself_only_and_is_set_aside_by_the_next_writer(
         store.append_together([row("d")])
     assert set(read_rows(tmp_path)) == {"a", "d"}
     assert (tmp_path / DAMAGED).read_bytes() == 2 * (garbage + b"\n")
-
-
-def test_a_row_that_is_wrong_is_named(tmp_path: Path) -> None:
-    (tmp_path / ROWS).write_bytes(to_line(row("a")) + to_line(row("b", accuracy="high")))
-    message = "line 2: accuracy: expected a number .got 'high'.; correct or remove the line"
-    with pytest.raises(StoreError, match=message):
-        read_rows(tmp_path)
 
 
 @contextmanager
@@ -147,21 +140,10 @@ def test_a_second_writer_says_so_and_waits(tmp_path: Path, caplog: pytest.LogCap
     assert said[0].startswith(f"{tmp_path}: another kfeat is running this experiment; waiting")
 
 
-def test_a_lock_is_free_whatever_a_killed_process_left(tmp_path: Path) -> None:
-    (tmp_path / LOCK).write_text("")
-    with Store(tmp_path) as store:
-        store.append(row("a"))
-    assert set(read_rows(tmp_path)) == {"a"}
-
-
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be written"), Store(tmp_path / "file" / "below"):
         pass
-
-
-def test_no_rows_is_not_an_error(tmp_path: Path) -> None:
-    assert read_rows(tmp_path / "nowhere") == {}
 
 
 def test_rows_of_several_folders_are_gathered_the_better_first(tmp_path: Path) -> None:

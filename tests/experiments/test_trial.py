@@ -67,17 +67,6 @@ def test_a_split_that_cannot_be_learnt_from_fails_its_own_repeat_only(write: Wri
         run(trials[0])
 
 
-def test_a_solver_that_breaks_is_a_failed_row(trials: list[Trial], monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(self: object, X: object, y: object) -> None:
-        raise MemoryError("too large")
-
-    monkeypatch.setattr(trials[0].solver.cls, "fit", fail)
-    row = run(trials[0])
-    assert row["status"] == "failed"
-    assert row["reason"] == "MemoryError: too large"
-    assert "map_train" in row["seconds"]
-
-
 def test_a_row_is_timed_only_on_an_idle_machine(trials: list[Trial], monkeypatch: pytest.MonkeyPatch) -> None:
     others = count(0.0, 10.0)  # ten seconds of other processes in every phase
     monkeypatch.setattr(clock, "process_time", lambda: 0.0)  # whatever threads this process has

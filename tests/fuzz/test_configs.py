@@ -6,7 +6,6 @@ A hundred cases or two; KFEAT_FUZZ=5000 (`make fuzz`) makes it thousands. A case
 import os
 import random
 import shutil
-import signal
 import socket
 import traceback
 from copy import deepcopy
@@ -17,6 +16,7 @@ import yaml
 from click.testing import CliRunner
 
 from kfeat.cli import main
+from tests.fuzz.patience import at_most
 
 CASES = int(os.environ.get("KFEAT_FUZZ", "150"))
 BATCH = 50
@@ -90,31 +90,17 @@ def _no_network(*_):
     raise AssertionError("the network was used")
 
 
-class Hang(BaseException):
-    """A case that took too long; no `except Exception` catches it."""
-
-
-def _hangs(*_):
-    raise Hang
-
-
 @pytest.mark.parametrize("first", range(0, CASES, BATCH))
 def test_any_config_and_any_option_is_answered_with_a_sentence(workplace, first):
     known = everything(workplace.parent)
-    old = signal.signal(signal.SIGALRM, _hangs)
-    try:
-        for seed in range(first, min(first + BATCH, CASES)):
-            arguments = prepare(random.Random(seed))
-            signal.alarm(SECONDS)
+    for seed in range(first, min(first + BATCH, CASES)):
+        arguments = prepare(random.Random(seed))
+        with at_most(SECONDS):
             result = CliRunner().invoke(main, arguments)
-            signal.alarm(0)
-            assert (problem := wrong(result)) is None, f"case {seed}: {arguments}\n{problem}"
-            for name in (MUTATED.name, *NAMES):
-                MUTATED.with_name(name).unlink(missing_ok=True)
-            assert everything(workplace.parent) == known, f"case {seed}: {arguments} wrote a file"
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, old)
+        assert (problem := wrong(result)) is None, f"case {seed}: {arguments}\n{problem}"
+        for name in (MUTATED.name, *NAMES):
+            MUTATED.with_name(name).unlink(missing_ok=True)
+        assert everything(workplace.parent) == known, f"case {seed}: {arguments} wrote a file"
 
 
 def wrong(result):

@@ -4,23 +4,11 @@ import numpy as np
 import pytest
 
 from kfeat.errors import ParameterError
-from kfeat.kernels import Exponential, Gaussian, Polynomial
+from kfeat.kernels import Exponential, Gaussian
 from kfeat.maps import ComplexMaclaurin, PositiveFeatures, RandomMaclaurin
-from kfeat.maps.series import damp, series_of
 
 X = np.random.default_rng(0).standard_normal((6, 5)) / 3
 MAPS = [RandomMaclaurin, ComplexMaclaurin]
-
-
-@pytest.mark.parametrize("gamma", [0.05, 1.0, 3.0])
-def test_the_gaussian_is_a_weighted_exponential(gamma):
-    series = series_of(Gaussian(gamma))
-    weights = np.ones((6, 1))
-    damp(Gaussian(gamma), X, weights)
-    np.testing.assert_allclose(weights * series(X) * weights.T, Gaussian(gamma)(X), rtol=1e-12)
-    assert series_of(Polynomial(2)) == Polynomial(2) or isinstance(series_of(Polynomial(2)), Polynomial)
-    damp(Polynomial(2), X, weights)
-    np.testing.assert_allclose(weights[:, 0] ** 2, series.diagonal(X) ** -1.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("cls", MAPS)

@@ -87,7 +87,7 @@ def test_uniform_shrinkage_is_theorem_2s_factor():
     """The least risk of a multiple of an unbiased estimate with variance V: k^2 / (k^2 + V), summed."""
     factors = [
         SES(KERNEL, 20, shrinkage="uniform", regularisation=0.0, random_state=seed).fit(X).weights_.sum()
-        for seed in range(200)
+        for seed in range(80)
     ]
     K = KERNEL(X)
     V = (1 + KERNEL(2 * X) - 2 * K**2) / 20

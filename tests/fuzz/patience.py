@@ -1,0 +1,25 @@
+"""An end for what hangs."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Hang(BaseException):
+    """A case that took too long; no `except Exception` catches it."""
+
+
+@contextmanager
+def at_most(seconds: int) -> Iterator[None]:
+    """Raise Hang in the block once it has taken so long."""
+
+    def hangs(*_: object) -> None:
+        raise Hang
+
+    old = signal.signal(signal.SIGALRM, hangs)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, old)
