@@ -151,12 +151,6 @@ def test_the_new_dataset_is_read_and_verified(tmp_path: Path) -> None:
     assert data.y_test.tolist() == [1]
 
 
-def test_the_new_measure_gives_a_row_and_a_quantity(recipe: Recipe, tmp_path: Path) -> None:
-    recipe("A measure")
-    row = first_row(load_experiment(measured(tmp_path)))
-    assert 0 < QUANTITIES["toy_error"].read(row) < 1
-
-
 @pytest.mark.parametrize("name", ["toy_eror", "kernel.degre", "nonsense"])
 def test_a_quantity_that_nobody_declared_is_refused(recipe: Recipe, tmp_path: Path, name: str) -> None:
     recipe("A measure")
@@ -165,15 +159,6 @@ def test_a_quantity_that_nobody_declared_is_refused(recipe: Recipe, tmp_path: Pa
     path.write_text(text.replace("of: toy_error", f"of: {name}", 1))
     with pytest.raises(ConfigError, match=r"claims\[0\].of: unknown quantity"):
         load_experiment(path)
-
-
-def measured(folder: Path) -> Path:
-    """The toy paper's config, without what draws it."""
-    ((_, text),) = blocks("A paper", "yaml").items()
-    kept = {k: v for k, v in yaml.safe_load(text).items() if k not in ("table", "figure", "claims")}
-    path = folder / "measured.yaml"
-    path.write_text(yaml.safe_dump(kept))
-    return path
 
 
 @pytest.mark.slow

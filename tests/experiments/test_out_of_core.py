@@ -1,9 +1,7 @@
 """`memory: out_of_core`: the same trials and the same answers, in less memory."""
 
-import json
 import os
-import subprocess
-import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,43 +95,18 @@ def test_a_disk_without_room_is_a_failed_row(write: Write, monkeypatch: pytest.M
     assert "set KFEAT_CACHE" in row["reason"]
 
 
-LARGE = """\
-title: Beyond memory, small
-dataset: {name: large_quadric, n: 101000, d: 20}
-protocol: {split: {kind: in_order, n_train: 100000}}
-kernel: {name: polynomial, degree: 2, coef0: 1}
-maps: [{name: tensor_sketch, n_components: 500}]
-solvers:
-  mapped: {name: newton, C: 1, eps: 1.0e-3, max_iter: 4}
-repeats: 1
-"""
-RUN = """
-import json, sys
-from pathlib import Path
-from kfeat.experiments.config import load_experiment
-from kfeat.experiments.clock import peak_memory_mb
-from kfeat.experiments.run import planned
-from kfeat.experiments.trial import run_trial
-trial = planned(load_experiment(Path(sys.argv[1]), sys.argv[2:]))[0]
-how = {"threads": 1, "alone": True, "mirror": None, "offline": True}
-import kfeat.maps, kfeat.solvers
-before = peak_memory_mb()
-row = run_trial(trial, **how)
-print(json.dumps({**row, "more": row["peak_memory_mb"] - before}))
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of memory is read on Linux")
-def test_features_of_200_mb_take_a_fraction_of_that(tmp_path: Path) -> None:
-    path = tmp_path / "large.yaml"
-    path.write_text(LARGE)
-    held, out = (
-        json.loads(subprocess.run([sys.executable, "-c", RUN, str(path), *more],
-                                  capture_output=True, text=True, check=True).stdout)
-        for more in ([], [OUT])
-    )  # fmt: skip
-    assert held["id"] == out["id"]
-    assert out["solve"]["objective"] == pytest.approx(held["solve"]["objective"], rel=1e-5)
-    assert abs(held["accuracy"] - out["accuracy"]) <= 2 / 1000
-    assert held["more"] > 200 > 130 > out["more"], (held["more"], out["more"])
+def test_features_are_never_in_memory_all_at_once(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kfeat.batches, "BATCH_BYTES", 2**20)
+    changes = [
+        "dataset={name: large_quadric, n: 16100, d: 5}",
+        "protocol={split: {kind: in_order, n_train: 16000}}",
+        "maps=[{name: tensor_sketch, n_components: 500}]",
+        *mapped_with("{name: newton, max_iter: 2}"),
+    ]
+    peaks = []
+    for more in ([], [OUT]):
+        tracemalloc.start()
+        assert run(planned(write(), *changes, *more)[0])["status"] == "done"
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[0] > 32e6 > 16e6 > peaks[1], peaks  # 32 MB of features
