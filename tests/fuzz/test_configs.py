@@ -201,16 +201,6 @@ def _exchange(tree, holder, key, draw):
     holder[key] = draw.choice(same or [None])
 
 
-def _copy(tree, holder, key, draw):
-    other = value_at(tree, draw.choice(list(places(tree))))
-    holder[key] = None if _holds(other, holder) else other
-
-
-def _holds(tree, wanted):
-    inside = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
-    return tree is wanted or any(_holds(item, wanted) for item in inside)
-
-
 def _add(tree, holder, key, draw):
     if isinstance(holder, dict):
         holder[draw.choice(list(TARGETS))] = draw.choice(VALUES)
@@ -237,6 +227,6 @@ def _repeat(tree, holder, key, draw):
 
 
 CHANGES = [
-    _drop, _replace, _tune, _tune, _exchange, _exchange, _exchange, _copy, _add, _nest, _repeat, _aim,
+    _drop, _replace, _tune, _tune, _exchange, _exchange, _exchange, _add, _nest, _repeat, _aim,
     _aim, _aim,
 ]  # fmt: skip

@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 from liblinear import liblinearutil
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_array
 
 from kfeat.errors import DataError
 from kfeat.solvers import DualDescent, Liblinear
@@ -64,16 +64,6 @@ def test_regressors_equal_the_package_to_the_last_bit(solver_type):
     W, model = package_model(X, y, f"-s {solver_type} -c 2 -p 0.05 -B 1")
     assert np.array_equal(weights_in_package_order(solver, W), W)
     np.testing.assert_allclose(solver.predict(X), package_predict(X, model)[0], rtol=1e-12, atol=1e-14)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("make", [csr_array, csr_matrix])
-@pytest.mark.parametrize("density", [0.3, 0.95])
-def test_dense_and_csr_rows_give_the_same_bits(density, make, dtype):
-    X, y = problem(400, 20, density=density, dtype=dtype, classes=3)
-    dense, sparse = Liblinear(random_state=5).fit(X, y), Liblinear(random_state=5).fit(make(X), y)
-    assert np.array_equal(dense.coef_, sparse.coef_)
-    assert np.array_equal(dense.predict(X), sparse.predict(make(X)))
 
 
 @pytest.mark.parametrize("pair", [(-1, 1), (0, 1), (1, 2), (7, 3)])
