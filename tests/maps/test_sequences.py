@@ -82,39 +82,6 @@ def test_the_lattice_is_built_component_by_component():
     assert_best_of_each_step([1, *z], kernel)
 
 
-def carryless_product(a, b):
-    total = 0
-    while b:
-        total ^= a if b & 1 else 0
-        a, b = a << 1, b >> 1
-    return total
-
-
-def first_digits(numerator, P, m):
-    """The first m binary digits after the point of numerator(x) / P(x), by long division."""
-    rest, digits = numerator << m, 0
-    for position in range(rest.bit_length() - 1, -1, -1):
-        if rest.bit_length() - 1 == position >= m:
-            rest ^= P << (position - m)
-            digits |= 1 << (position - m)
-    return digits % 2**m
-
-
-def digital_kernel(value, m):
-    """1/6 - 2^(floor(log2 t) - 1) at t = value / 2^m, and 1/6 at 0 (Dick & Pillichshammer 2005)."""
-    return 1 / 6 - (2.0 ** (value.bit_length() - 1 - m) / 2 if value else 0)
-
-
-def test_the_digital_net_is_a_polynomial_lattice_built_component_by_component():
-    m, d, P = 4, 4, 0b10011  # x^4 + x + 1, the least primitive polynomial of degree 4
-    table = [[first_digits(carryless_product(i, q), P, m) for q in range(2**m)] for i in range(2**m)]
-    table = np.array(table)[np.argsort(np.array(table)[:, 1])]  # in the order of the coordinate left out
-    cells = np.floor(draw("digital_net", 2**m, d) * 2**m).astype(int)
-    q = [int(np.flatnonzero((table == column[:, None]).all(axis=0))[0]) for column in (cells ^ cells[0]).T]
-    kernel = np.vectorize(lambda value: digital_kernel(int(value), m))(table)
-    assert_best_of_each_step([1, *q], kernel)
-
-
 @pytest.mark.parametrize("m", [1, 2, 5, 10])
 def test_a_whole_digital_net_has_one_point_in_each_interval_and_is_a_group(m):
     U = draw("digital_net", 2**m, 7)
