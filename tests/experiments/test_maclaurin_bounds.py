@@ -48,6 +48,11 @@ def test_the_bounds_are_the_formulas_of_their_docstrings(p, printed):
     assert pair_bound(Exponential(), R, 0.2, p, printed) == one_pair
 
 
+def test_the_constants_of_random_maclaurin_in_a_box_are_those_of_its_docstring():
+    box = maclaurin_black_box(Polynomial(2), R, 3, 4.0)  # one term, n = 2, of probability 3 / 64
+    assert box == pytest.approx((R**4, 2 * R**3, 64 / 3 * R**4, sqrt(3) * 2 * sqrt(3 / 64) * R))
+
+
 def test_a_bound_is_a_probability_and_turns_into_a_number_of_features():
     bound = uniform_bound(Exponential(), R, 3, 0.2)
     assert bound.failure(1000) == 1

@@ -110,6 +110,10 @@ def test_a_broken_map_goes_beyond_the_bounds() -> None:
     assert [each["bound_ratio"] for each in small] == [pytest.approx(1), pytest.approx(1.2)]
 
 
+def test_lemma_6_fails_where_the_extended_bound_holds() -> None:
+    assert ratio("extended", degree=3) < 0.9 < 1.5 < ratio(6, degree=3)
+
+
 def test_lemma_10_fails_for_random_maclaurin_where_its_conditions_hold() -> None:
     wide = np.random.default_rng(1).random((10, 400))
     rows = wide / np.linalg.norm(wide, axis=1, keepdims=True)

@@ -78,11 +78,11 @@ def test_a_damaged_line_costs_itself_only_and_is_set_aside_by_the_next_writer(
     assert set(read_rows(tmp_path)) == {"a", "b", "c"}
     assert (tmp_path / ROWS).read_bytes() == a + b + to_line(row("c"))
     assert (tmp_path / DAMAGED).read_bytes() == garbage + b"\n"
-    (tmp_path / ROWS).write_bytes(garbage + b"\n\n" + a + b[:-9])
+    (tmp_path / ROWS).write_bytes(garbage + b"\n\n" + a + garbage + b"\n" + b[:-9])
     with Store(tmp_path) as store:
         store.append_together([row("d")])
     assert set(read_rows(tmp_path)) == {"a", "d"}
-    assert (tmp_path / DAMAGED).read_bytes() == 2 * (garbage + b"\n")
+    assert (tmp_path / DAMAGED).read_bytes() == 3 * (garbage + b"\n")
 
 
 @contextmanager
