@@ -34,7 +34,7 @@ PINNED = [  # a map, its rows, what it draws, and the sum of those numbers times
     (maps.TruncatedMaclaurin(Exponential(), 8), np.eye(2), "degrees_ signs_", 35.761672),
     (maps.CompositionalMaclaurin(COMPOSED, None, 8), ROWS, "degrees_ columns_", 122.69065),
     (maps.CompositionalMaclaurin(COMPOSED, None, 8, "proportional"), ROWS, "degrees_ columns_", 157.09553),
-    (maps.RandomFourier(n_components=64, sequence="digital_net"), np.zeros((2, 10)), "frequencies_", -64.010739),
+    (maps.RandomFourier(None, 64, sequence="digital_net"), np.zeros((2, 10)), "frequencies_", -64.010739),
     *((maps.RandomFourier(Matern(0.5, nu=2), 7, sequence=name), ROWS, "frequencies_ offsets_", total)
       for name, total in SEQUENCES.items()),
     *((maps.Nystrom(Gaussian(0.1), 6, landmarks=rule), NUMBERS, "landmark_indices_", total)
