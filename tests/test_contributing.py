@@ -2,12 +2,10 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 import yaml
@@ -19,11 +17,10 @@ from kfeat.data import fingerprint, load
 from kfeat.data.sources import Entry, registry
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component
-from kfeat.experiments.config import Experiment, load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.measures import MEASURES
-from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.plan import plan
 from kfeat.experiments.quantities import QUANTITIES
-from kfeat.experiments.row import Row
 from kfeat.kernels import KERNELS
 from kfeat.maps import MAPS
 from kfeat.parameters import parameter_model
@@ -34,17 +31,16 @@ from tests import test_kernels
 from tests.cells import run
 
 PAGE = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
-REGISTRIES: dict[str, dict[str, Any]] = {
+REGISTRIES = {
     "kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES,
 }  # fmt: skip
-Recipe = Callable[[str], None]
 
 
-def section(title: str) -> str:
+def section(title):
     return PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
-def blocks(title: str, language: str) -> dict[str, str]:
+def blocks(title, language):
     """The blocks of a language in a section, by the file that their first line names."""
     found = re.findall(rf"^```{language}\n# (\S+)\n(.*?)^```$", section(title), re.M | re.S)
     assert len(dict(found)) == len(found) > 0
@@ -52,9 +48,9 @@ def blocks(title: str, language: str) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def _restored() -> Iterator[None]:
+def _restored():
     """Leave every registry as it was before the test."""
-    changed: list[dict[str, Any]] = [*REGISTRIES.values(), QUANTITIES, registry()]
+    changed = [*REGISTRIES.values(), QUANTITIES, registry()]
     before = [dict(one) for one in changed]
     yield
     for one, entries in zip(changed, before, strict=True):
@@ -63,10 +59,10 @@ def _restored() -> Iterator[None]:
 
 
 @pytest.fixture
-def recipe(monkeypatch: pytest.MonkeyPatch) -> Recipe:
+def recipe(monkeypatch):
     """Carry out a section: import its Python blocks as the modules that they name, and run their tests."""
 
-    def carry_out(title: str) -> None:
+    def carry_out(title):
         for place, code in blocks(title, "python").items():
             name = place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
             module = ModuleType(name)
@@ -82,7 +78,7 @@ def recipe(monkeypatch: pytest.MonkeyPatch) -> Recipe:
     return carry_out
 
 
-def config(title: str, folder: Path) -> Experiment:
+def config(title, folder):
     """The experiment that a section's config describes."""
     ((place, text),) = [item for item in blocks(title, "yaml").items() if item[0].startswith("configs/")]
     path = folder / place
@@ -91,16 +87,16 @@ def config(title: str, folder: Path) -> Experiment:
     return load_experiment(path)
 
 
-def planned(experiment: Experiment) -> list[Trial]:
+def planned(experiment):
     return plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
 
 
-def first_row(experiment: Experiment) -> Row:
+def first_row(experiment):
     return run(planned(experiment)[0])
 
 
 @pytest.mark.parametrize("part", REGISTRIES)
-def test_a_new_class_has_the_defaults_that_the_page_enters(part: str, recipe: Recipe) -> None:
+def test_a_new_class_has_the_defaults_that_the_page_enters(part, recipe):
     recipe(f"A {part}")
     entered = yaml.safe_load(blocks(f"A {part}", "yaml")["tests/experiments/defaults.yaml"])
     ((name, versions),) = entered[part].items()
@@ -112,33 +108,33 @@ def test_a_new_class_has_the_defaults_that_the_page_enters(part: str, recipe: Re
 
 @pytest.mark.parametrize(("part", "name"), [("map", "random_projection"), ("solver", "nearest_mean")])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_a_new_estimator_passes_scikit_learn_s_checks(part: str, name: str, recipe: Recipe) -> None:
+def test_a_new_estimator_passes_scikit_learn_s_checks(part, name, recipe):
     recipe(f"A {part}")
     check_estimator(REGISTRIES[part][name]())
 
 
-def test_a_new_kernel_is_its_formula(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_kernel_is_its_formula(recipe, monkeypatch):
     monkeypatch.setattr(test_kernels, "FORMULAS", dict(test_kernels.FORMULAS))
     recipe("A kernel")
     test_kernels.test_gram_block_is_the_formula("cosh", "csr-dense")
     test_kernels.test_maclaurin_series_sums_to_the_kernel("cosh")
 
 
-def test_a_config_names_the_new_kernel(recipe: Recipe, tmp_path: Path) -> None:
+def test_a_config_names_the_new_kernel(recipe, tmp_path):
     recipe("A kernel")
     row = first_row(config("A kernel", tmp_path))
     assert row["kernel"] == {"name": "cosh", "version": 1}
     assert row["accuracy"] > 0.8
 
 
-def test_a_config_names_the_new_solver(recipe: Recipe, write: Callable[..., Path]) -> None:
+def test_a_config_names_the_new_solver(recipe, write):
     recipe("A solver")
     row = first_row(load_experiment(write(), ["solvers.mapped={name: nearest_mean}"], exact=False))
     assert row["solve"]["finished_by"] == "means"
     assert row["accuracy"] > 0.7
 
 
-def test_the_new_dataset_is_read_and_verified(tmp_path: Path) -> None:
+def test_the_new_dataset_is_read_and_verified(tmp_path):
     ((name, entry),) = yaml.safe_load(blocks("A dataset", "yaml")["kfeat/data/registry.yaml"]).items()
     (content,) = re.findall(r"^```text\n(.*?)^```$", section("A dataset"), re.M | re.S)
     known = registry()[name] = Entry.model_validate(entry)
@@ -152,7 +148,7 @@ def test_the_new_dataset_is_read_and_verified(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["toy_eror", "kernel.degre", "nonsense"])
-def test_a_quantity_that_nobody_declared_is_refused(recipe: Recipe, tmp_path: Path, name: str) -> None:
+def test_a_quantity_that_nobody_declared_is_refused(recipe, tmp_path, name):
     recipe("A measure")
     path = tmp_path / "toy.yaml"
     ((_, text),) = blocks("A paper", "yaml").items()
@@ -162,7 +158,7 @@ def test_a_quantity_that_nobody_declared_is_refused(recipe: Recipe, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_the_toy_paper_has_its_table_its_figure_and_its_claims(recipe: Recipe, tmp_path: Path) -> None:
+def test_the_toy_paper_has_its_table_its_figure_and_its_claims(recipe, tmp_path):
     recipe("A measure")
     experiment = config("A paper", tmp_path)
     check_report(experiment)

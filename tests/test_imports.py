@@ -33,12 +33,12 @@ MAY_IMPORT = {
 MAY_IMPORT["cli"] = MAY_IMPORT.keys() - {"memory", "child", "batches", "diagnostics", "__main__", "__init__"}
 
 
-def part(path: Path) -> str:
+def part(path):
     """The part of kfeat a file belongs to: its package, or its own name."""
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-def imported(tree: ast.AST, path: Path) -> set[str]:
+def imported(tree, path):
     """The parts of kfeat that a file imports, at its top or inside functions."""
     found = set()
     for node in ast.walk(tree):
@@ -53,7 +53,7 @@ def imported(tree: ast.AST, path: Path) -> set[str]:
     return found - {"__version__", "load_model"}
 
 
-def test_imports_point_one_way() -> None:
+def test_imports_point_one_way():
     for path in sorted(ROOT.rglob("*.py")):
         here = part(path)
         assert here in MAY_IMPORT, f"{here} has no place in the order of imports"
@@ -61,7 +61,7 @@ def test_imports_point_one_way() -> None:
         assert not wrong, f"{path.relative_to(ROOT)} imports {sorted(wrong)}"
 
 
-def test_the_command_line_loads_nothing_heavy() -> None:
+def test_the_command_line_loads_nothing_heavy():
     code = "import sys, kfeat.cli; print([m for m in ('numpy', 'sklearn', 'pydantic') if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"

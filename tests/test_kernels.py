@@ -6,9 +6,11 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.base import clone
 
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import (
+    KERNELS,
     Compositional,
     Exponential,
     Gaussian,
@@ -20,6 +22,7 @@ from kfeat.kernels import (
     VovkInfinite,
     VovkReal,
 )
+from kfeat.parameters import parameter_model
 
 
 def dot(x, y):
@@ -221,6 +224,14 @@ def test_rows_of_other_shapes_and_kinds_are_refused():
     for bad in (np.ones(3), np.ones((2, 2)) * 1j, [["a", "b"]]):
         with pytest.raises(DataError, match=r"expected rows of real numbers, shape \(n, d\), got"):
             Linear()(bad)
+
+
+def test_kernels_are_estimators_and_have_a_yaml_form():
+    for cls in KERNELS.values():
+        kernel = clone(cls())
+        assert kernel.get_params() == cls().get_params()
+        parameter_model(cls).model_validate(kernel.get_params())
+    assert parameter_model(Gaussian).model_validate({"gamma": "median"}).gamma == "median"
 
 
 def test_a_gram_block_needs_a_tile_beyond_itself():

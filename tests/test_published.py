@@ -3,12 +3,10 @@
 import contextlib
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kfeat.analysis.claims import MISSING, REPRODUCED
-from kfeat.analysis.judgement import Judgement
 from kfeat.experiments.store import ROWS
 from kfeat.render.files import PUBLISHED, texts
 from scripts import readme
@@ -19,13 +17,13 @@ SCORES = ("predictions", "accuracy", "relative_error", "kernel_error", "failure_
 
 
 @pytest.fixture(scope="module")
-def judgements() -> list[Judgement]:
+def judgements():
     """Every config by its published rows."""
     with contextlib.chdir(ROOT):
         return readme.judgements()
 
 
-def test_every_explanation_rests_on_claims_that_are_reproduced(judgements: list[Judgement]) -> None:
+def test_every_explanation_rests_on_claims_that_are_reproduced(judgements):
     explained = [
         (one.experiment.name, said, item.cited)
         for one in judgements
@@ -42,7 +40,7 @@ def test_every_explanation_rests_on_claims_that_are_reproduced(judgements: list[
             assert one.verdict == REPRODUCED, f"{name}: {one.citation} is {one.verdict}: {said.explanation}"
 
 
-def test_what_nobody_explains_is_listed_beside_the_results(judgements: list[Judgement]) -> None:
+def test_what_nobody_explains_is_listed_beside_the_results(judgements):
     page = (ROOT / "results/not_reproduced.md").read_text(encoding="utf-8")
     lacking = [one for item in judgements for one in item.differences() if "not explained" in one.verdict]
     assert lacking
@@ -53,9 +51,7 @@ def test_what_nobody_explains_is_listed_beside_the_results(judgements: list[Judg
 
 
 @pytest.mark.slow
-def test_every_published_table_is_what_its_rows_say_today(
-    judgements: list[Judgement], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_published_table_is_what_its_rows_say_today(judgements, monkeypatch):
     """One that was left behind, by a change of the rules or of rows that it cites, contradicts the README."""
     monkeypatch.chdir(ROOT)
     there = [one for one in judgements if one.has_rows]
@@ -68,8 +64,8 @@ def test_every_published_table_is_what_its_rows_say_today(
                 assert (folder / name).read_text(encoding="utf-8") == text, f"{folder / name}: {HOW}"
 
 
-def test_a_trial_has_the_same_numbers_wherever_it_is_published() -> None:
-    found: dict[str, tuple[Path, Any]] = {}
+def test_a_trial_has_the_same_numbers_wherever_it_is_published():
+    found = {}
     shared = 0
     for path in sorted((ROOT / "results").rglob("trials.jsonl")):
         for row in (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()):

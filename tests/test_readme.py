@@ -2,7 +2,6 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
@@ -18,22 +17,22 @@ SHOWN = [README, Path("CONTRIBUTING.md"), *DOCS]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-def text_of(page: Path) -> str:
+def text_of(page):
     return (ROOT / page).read_text(encoding="utf-8")
 
 
-def blocks(page: Path, language: str) -> list[str]:
+def blocks(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```$", text_of(page), flags=re.DOTALL | re.MULTILINE)
 
 
-def test_the_readme_is_one_page() -> None:
+def test_the_readme_is_one_page():
     lines = text_of(README).splitlines()
     assert len(lines) <= 150
     assert max(map(len, lines)) <= 100
 
 
-def test_the_python_example_runs() -> None:
-    names: dict[str, Any] = {}
+def test_the_python_example_runs():
+    names = {}
     (example,) = blocks(README, "python")
     exec(example, names)
     rng = np.random.default_rng(0)
@@ -43,17 +42,15 @@ def test_the_python_example_runs() -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in DOCS if blocks(page, "python")], ids=str)
-def test_the_python_examples_of_a_page_run_one_after_the_other(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_python_examples_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
+    names = {}
     for example in blocks(page, "python"):
         exec(compile(example, str(page), "exec"), names)
 
 
 @pytest.mark.slow
-def test_the_config_example_runs_on_a_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_config_example_runs_on_a_csv(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((1800, 3))
@@ -68,7 +65,7 @@ def test_the_config_example_runs_on_a_csv(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("page", SHOWN, ids=str)
-def test_every_command_and_option_shown_exists(page: Path) -> None:
+def test_every_command_and_option_shown_exists(page):
     shown = [
         line.split("#")[0].split()
         for block in blocks(page, "sh")
@@ -87,12 +84,12 @@ def test_every_command_and_option_shown_exists(page: Path) -> None:
         assert named - {"--all", "--help"} <= options, (name, words)
 
 
-def test_the_readme_shows_the_commands_of_its_main_jobs() -> None:
+def test_the_readme_shows_the_commands_of_its_main_jobs():
     shown = set(re.findall(r"^kfeat (\w+)", "".join(blocks(README, "sh")), flags=re.MULTILINE))
     assert shown >= {"run", "new", "tune", "fit", "predict", "score"}
 
 
-def test_every_make_target_shown_exists() -> None:
+def test_every_make_target_shown_exists():
     for page in SHOWN:
         lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
         shown = [words for line in lines for words in re.findall(r"^make ([a-z-]+)", line)]
@@ -101,7 +98,7 @@ def test_every_make_target_shown_exists() -> None:
             assert re.search(rf"^{target}:", MAKEFILE, flags=re.MULTILINE), f"{page}: {target}"
 
 
-def leads_somewhere(page: Path, target: str) -> bool:
+def leads_somewhere(page, target):
     """Whether a link leads to a file, a place on the web, or a page that is generated into docs/."""
     if "://" in target or (ROOT / page.parent / target).exists():
         return True
@@ -109,7 +106,7 @@ def leads_somewhere(page: Path, target: str) -> bool:
     return made.parts[:2] in (("docs", "gallery"), ("docs", "generated"))
 
 
-def test_every_link_leads_somewhere() -> None:
+def test_every_link_leads_somewhere():
     for page in (*READMES, *DOCS):
         text = text_of(page)
         targets = re.findall(r"\]\(([^)#]+)\)", text)
@@ -119,7 +116,7 @@ def test_every_link_leads_somewhere() -> None:
             assert leads_somewhere(page, target), f"{page}: {target}"
 
 
-def test_every_page_of_the_docs_is_in_a_table_of_contents() -> None:
+def test_every_page_of_the_docs_is_in_a_table_of_contents():
     listed = {
         (parent.parent / entry).as_posix()
         for parent in DOCS
@@ -131,7 +128,7 @@ def test_every_page_of_the_docs_is_in_a_table_of_contents() -> None:
 
 
 @pytest.mark.parametrize("page", [*READMES, *DOCS], ids=str)
-def test_its_tables_are_those_of_the_results(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_tables_are_those_of_the_results(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     text = text_of(page)
     line = re.search(r"<!-- \w+[^\n]*-->\n(\|[^\n]*)", text)
@@ -139,7 +136,7 @@ def test_its_tables_are_those_of_the_results(page: Path, monkeypatch: pytest.Mon
     assert updated(changed) == text, "run python -m scripts.readme"
 
 
-def test_the_page_of_a_paper_is_short_and_shows_everything_published() -> None:
+def test_the_page_of_a_paper_is_short_and_shows_everything_published():
     for page in [page for page in READMES if page.parent.parent == Path("results")]:
         text = text_of(page)
         assert (ROOT / page).stat().st_size <= 40_000, page

@@ -1,12 +1,10 @@
 """Rows that are complete, made without running a trial."""
 
-from typing import Any
-
 from kfeat.experiments.clock import environment
 from kfeat.experiments.row import SCHEMA
 
 
-def row(identity: str, status: str = "done", **more: Any) -> dict[str, Any]:
+def row(identity, status="done", **more):
     """A row of an exact machine; what its status asks for can be replaced."""
     header = {
         "schema": SCHEMA,

@@ -6,7 +6,6 @@ import sys
 from time import process_time, sleep
 
 import psutil
-import pytest
 
 from kfeat.experiments import clock
 from kfeat.experiments.clock import Watch
@@ -14,17 +13,17 @@ from kfeat.experiments.clock import Watch
 SPIN = "import time\nwhile time.process_time() < 0.4: pass"
 
 
-def test_processes_that_nobody_may_see_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_that_nobody_may_see_do_not_matter(monkeypatch):
     """As on Linux where /proc is mounted with hidepid=1."""
 
-    def hidden(_: psutil.Process) -> psutil.Process:
+    def hidden(_):
         raise psutil.AccessDenied(1)
 
     monkeypatch.setattr(psutil.Process, "parent", hidden)
     assert Watch().was_idle() in (True, False)
 
 
-def test_a_program_beside_is_seen() -> None:
+def test_a_program_beside_is_seen():
     watch = Watch()
     with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as beside:
         while psutil.Process(beside.pid).cpu_times().user < 0.4:
@@ -34,8 +33,8 @@ def test_a_program_beside_is_seen() -> None:
     assert seen
 
 
-def test_this_process_and_what_it_started_and_its_parent_are_our_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    def used() -> float:
+def test_this_process_and_what_it_started_and_its_parent_are_our_own(monkeypatch):
+    def used():
         times = os.times()
         return times.user + times.system + times.children_user + times.children_system
 

@@ -6,13 +6,11 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
 
 import psutil
 import pytest
@@ -24,21 +22,18 @@ from kfeat.cli import main
 from kfeat.cli.progress import Quiet
 from kfeat.data import FileSource, load_raw
 from kfeat.errors import EngineError
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.row import Row
 from kfeat.experiments.run import run_trials
-from kfeat.experiments.schedule import Engine, opened_engine
+from kfeat.experiments.schedule import opened_engine
 from kfeat.experiments.store import read_rows
 from kfeat.experiments.worker import WorkerOptions
 from tests.experiments.stand_ins import Quick, Waits, stand_ins
 
-Write = Callable[..., Path]
 OPTIONS = WorkerOptions(offline=True)
 ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def dask(*arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
+def dask(*arguments):
     """A `dask` command in the background, killed with its children in the end."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}  # a worker imports the stand-ins from the tests
     command = [sys.executable, "-m", "dask", *arguments, "--host", "127.0.0.1", "--no-dashboard"]
@@ -53,7 +48,7 @@ def dask(*arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
         process.wait()
 
 
-def until(found: Callable[[], Any], seconds: float = 90.0) -> Any:
+def until(found, seconds=90.0):
     """What is found, as soon as it is there."""
     deadline = monotonic() + seconds
     while not (it := found()):
@@ -62,7 +57,7 @@ def until(found: Callable[[], Any], seconds: float = 90.0) -> Any:
     return it
 
 
-def on_own_file(trial: Trial) -> Trial:
+def on_own_file(trial):
     """The trial on a file of one's own, named by a path relative to the folder in which the test is."""
     Path("mine.csv").write_text("a,b,kind\n" + "".join(f"{i},{i % 7},{i % 2}\n" for i in range(500)))
     source = FileSource(path="mine.csv", target="kind", task="classification")
@@ -72,26 +67,26 @@ def on_own_file(trial: Trial) -> Trial:
 class Stage:
     """A trial that waits in a folder, and what the test does meanwhile."""
 
-    def __init__(self, folder: Path, write: Write) -> None:
+    def __init__(self, folder, write):
         folder.mkdir()
         self.folder = folder
         (self.trial,) = stand_ins(write, Waits(str(folder)))
 
-    def process(self, number: int) -> psutil.Process:
+    def process(self, number):
         """The process in which the trial begins for the number-th time, from 1, once it has begun there."""
         files = until(lambda: len(found := list(self.folder.glob("[0-9]*"))) >= number and found)
         return psutil.Process(int(max(files, key=lambda file: file.stat().st_mtime_ns).name))
 
-    def worker(self, number: int) -> psutil.Process:
+    def worker(self, number):
         """The Dask worker of that process."""
         parent = self.process(number).parent()
         assert parent
         return parent
 
-    def rows(self, engine: Engine, *others: Trial, meanwhile: Callable[[], None]) -> list[Row]:
+    def rows(self, engine, *others, meanwhile):
         """The rows of the trial and of others."""
         with ThreadPoolExecutor(1) as pool:
-            playing: Future[None] = pool.submit(meanwhile)
+            playing = pool.submit(meanwhile)
             rows = run_trials([self.trial, *others], self.folder / "rows", engine, Quiet())
             playing.result()
         return list(rows.values())
@@ -100,8 +95,8 @@ class Stage:
 @pytest.mark.slow
 @pytest.mark.usefixtures("interruptible")
 def test_workers_come_late_and_die_the_user_stops_and_the_scheduler_dies(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+    write, tmp_path, monkeypatch, caplog
+):
     monkeypatch.chdir(tmp_path)
     with ExitStack() as stack:
         file = tmp_path / "scheduler.json"
@@ -114,7 +109,7 @@ def test_workers_come_late_and_die_the_user_stops_and_the_scheduler_dies(
         quick = stand_ins(write, Waits(), Quick(0.01), Quick(0.01))[1:]
         quick[0] = on_own_file(quick[0])  # the workers start in another folder
 
-        def workers_come_and_one_is_killed() -> None:
+        def workers_come_and_one_is_killed():
             until(lambda: "no worker is connected" in caplog.text)
             stack.enter_context(dask("worker", about["address"], "--nthreads", "1", "--no-nanny"))
             victim = first.worker(1)
@@ -130,7 +125,7 @@ def test_workers_come_late_and_die_the_user_stops_and_the_scheduler_dies(
 
         second = Stage(tmp_path / "second", write)
 
-        def the_user_stops() -> None:
+        def the_user_stops():
             running = second.process(1)
             os.kill(os.getpid(), signal.SIGINT)
             until(lambda: not running.is_running())
@@ -142,7 +137,7 @@ def test_workers_come_late_and_die_the_user_stops_and_the_scheduler_dies(
 
         third = Stage(tmp_path / "third", write)
 
-        def the_scheduler_dies() -> None:
+        def the_scheduler_dies():
             running = third.process(1)
             scheduler.kill()
             until(lambda: not running.is_running())
@@ -154,9 +149,7 @@ def test_workers_come_late_and_die_the_user_stops_and_the_scheduler_dies(
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_does_not_answer_ends_the_run_as_a_lost_one_does(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scheduler_that_does_not_answer_ends_the_run_as_a_lost_one_does(write, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("kfeat.experiments.dask_engine.SILENCE_SECONDS", 15.0)
     with dask("scheduler", "--port", "0", "--scheduler-file", str(tmp_path / "file")) as scheduler:
@@ -165,7 +158,7 @@ def test_a_scheduler_that_does_not_answer_ends_the_run_as_a_lost_one_does(
         with dask("worker", address, "--nthreads", "1", "--no-nanny"):
             stage, began = Stage(tmp_path / "stage", write), []
 
-            def the_scheduler_freezes() -> None:
+            def the_scheduler_freezes():
                 stage.process(1)
                 scheduler.send_signal(signal.SIGSTOP)
                 began.append(monotonic())
@@ -179,7 +172,7 @@ def test_a_scheduler_that_does_not_answer_ends_the_run_as_a_lost_one_does(
 
 
 @pytest.fixture
-def another_cluster() -> Iterator[None]:
+def another_cluster():
     """The port that every scheduler asks for by default is taken."""
     with socket.socket() as port:
         with suppress(OSError):  # raised where another process has it
@@ -190,9 +183,7 @@ def another_cluster() -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("another_cluster", "cold_processes")
-def test_both_engines_give_the_same_rows(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_engines_give_the_same_rows(write, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = write()
     for engine, jobs in (("local", "1"), ("dask", "2")):
@@ -205,6 +196,6 @@ def test_both_engines_give_the_same_rows(
     assert not any(row["timed"] for row in there.values())
 
 
-def numbers(row: Row) -> Row:
+def numbers(row):
     """What a row says that does not depend on the time it took."""
     return {key: value for key, value in row.items() if key not in ("seconds", "timed", "peak_memory_mb")}

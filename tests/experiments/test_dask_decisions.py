@@ -3,10 +3,8 @@
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
@@ -22,14 +20,12 @@ from kfeat.cli.progress import Quiet
 from kfeat.errors import DataError, EngineError
 from kfeat.experiments.dask_engine import Dask, _Call, free_worker
 from kfeat.experiments.dask_worker import Children
-from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import check_row
 from kfeat.experiments.run import run_trials
 from kfeat.experiments.schedule import opened_engine
 from kfeat.experiments.worker import WorkerOptions
 from tests.cells import fake_row
 
-Write = Callable[..., Path]
 A1, A2, B1 = "tcp://10.0.0.1:1", "tcp://10.0.0.1:2", "tcp://10.0.0.2:1"
 
 
@@ -49,24 +45,22 @@ A1, A2, B1 = "tcp://10.0.0.1:1", "tcp://10.0.0.1:2", "tcp://10.0.0.2:1"
         ([B1], [A2], True, A1),
     ],
 )
-def test_a_trial_goes_where_there_is_room_and_no_worker_was_lost_under_it(
-    taken: list[str], avoided: list[str], exclusive: bool, place: str | None
-) -> None:
+def test_a_trial_goes_where_there_is_room_and_no_worker_was_lost_under_it(taken, avoided, exclusive, place):
     assert free_worker({A1: 1, A2: 1, B1: 2}, taken, avoided, exclusive) == place
 
 
 class Future:
     """Stands in for Dask's future that is over in some way."""
 
-    def __init__(self, status: str, value: Any = None) -> None:
+    def __init__(self, status, value=None):
         self.status, self.value = status, value
 
-    def result(self, timeout: float) -> Any:
+    def result(self, timeout):
         return self.value
 
     exception = result
 
-    def add_done_callback(self, tell: Callable[[object], None]) -> None:
+    def add_done_callback(self, tell):
         if self.status != "pending":
             tell(self)
 
@@ -79,30 +73,27 @@ class Cluster:
 
     status = "running"
 
-    def __init__(self, *workers: str, answer: Callable[[str, str], Future]) -> None:
+    def __init__(self, *workers, answer):
         self.workers, self.answer = list(workers), answer
-        self.sent: list[str] = []
-        self.cancelled: list[object] = []
+        self.sent = []
+        self.cancelled = []
 
-    def cancel(self, futures: list[Any]) -> None:
+    def cancel(self, futures):
         self.cancelled += futures
 
-    def nthreads(self, callback_timeout: float) -> dict[str, int]:
+    def nthreads(self, callback_timeout):
         return dict.fromkeys(self.workers, 1)
 
-    def submit(self, function: object, task: bytes, key: str, workers: list[str], pure: bool) -> Future:
+    def submit(self, function, task, key, workers, pure):
         (worker,) = workers
         self.sent.append(worker)
         return self.answer(worker, key.partition("-")[0])
 
 
 @pytest.fixture
-def dask_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Cluster], Dask]:
+def dask_of(monkeypatch):
     monkeypatch.setattr("kfeat.experiments.dask_engine.LOOK_SECONDS", 0.01)
-    return lambda cluster: Dask(cluster, WorkerOptions(), here=False, exclusive=False)  # type: ignore[arg-type]
-
-
-Made = Callable[[Cluster], Dask]
+    return lambda cluster: Dask(cluster, WorkerOptions(), here=False, exclusive=False)
 
 
 @pytest.mark.parametrize(
@@ -110,10 +101,8 @@ Made = Callable[[Cluster], Dask]
     [Future("pending"), Future("error", KilledWorker("key", None, 3)), Future("finished", None)],
     ids=lambda future: future.status,
 )
-def test_a_trial_begins_again_three_times_and_has_then_failed(
-    trials: list[Trial], future: Future, tmp_path: Path, dask_of: Made, caplog: pytest.LogCaptureFixture
-) -> None:
-    def answer(worker: str, trial: str) -> Future:
+def test_a_trial_begins_again_three_times_and_has_then_failed(trials, future, tmp_path, dask_of, caplog):
+    def answer(worker, trial):
         if future.status == "pending":
             cluster.workers = [f"tcp://10.0.0.{len(cluster.sent) + 1}:1"]
         return future
@@ -141,14 +130,12 @@ def test_a_trial_begins_again_three_times_and_has_then_failed(
         ),
     ],
 )
-def test_what_is_no_row_of_the_trial_is_an_error(
-    trials: list[Trial], tmp_path: Path, dask_of: Made, future: Future, status: str, match: str
-) -> None:
+def test_what_is_no_row_of_the_trial_is_an_error(trials, tmp_path, dask_of, future, status, match):
     if match.startswith("another version"):
         other = fake_row(trials[0], 0.5)
         future.value = other | {"map": other["map"] | {"version": 2}}
 
-    def answer(worker: str, trial: str) -> Future:
+    def answer(worker, trial):
         cluster.status = status
         return future
 
@@ -157,9 +144,7 @@ def test_what_is_no_row_of_the_trial_is_an_error(
         run_trials(trials[:1], tmp_path, dask_of(cluster), Quiet())
 
 
-def test_a_worker_without_the_data_hands_trials_on_to_others(
-    trials: list[Trial], tmp_path: Path, dask_of: Made, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_worker_without_the_data_hands_trials_on_to_others(trials, tmp_path, dask_of, caplog):
     answers = {trial.id: Future("finished", fake_row(trial, 0.5)) for trial in trials}
     cluster = Cluster(A1, B1, answer=lambda worker, trial: LACKING if worker == A1 else answers[trial])
     rows = run_trials(trials, tmp_path, dask_of(cluster), Quiet())
@@ -168,13 +153,11 @@ def test_a_worker_without_the_data_hands_trials_on_to_others(
 
 
 @pytest.mark.parametrize("loses", [False, True])
-def test_data_that_no_worker_has_end_the_run(
-    trials: list[Trial], tmp_path: Path, dask_of: Made, loses: bool
-) -> None:
+def test_data_that_no_worker_has_end_the_run(trials, tmp_path, dask_of, loses):
     """Where the last worker with them is lost, too."""
     workers = [f"tcp://10.0.0.{i}:1" for i in range(9)]
 
-    def answer(worker: str, trial: str) -> Future:
+    def answer(worker, trial):
         if loses and worker == workers[-1]:
             cluster.workers.remove(worker)
             return Future("pending")
@@ -186,7 +169,7 @@ def test_data_that_no_worker_has_end_the_run(
     assert sorted(cluster.sent) == workers
 
 
-def test_what_nobody_wants_any_more_is_cancelled(trials: list[Trial], dask_of: Made) -> None:
+def test_what_nobody_wants_any_more_is_cancelled(trials, dask_of):
     futures = {trial.id: Future("pending") for trial in trials}
     engine = dask_of(cluster := Cluster(A1, B1, answer=lambda _, trial: futures[trial]))
     assert not engine.has_room()  # before the first look
@@ -199,7 +182,7 @@ def test_what_nobody_wants_any_more_is_cancelled(trials: list[Trial], dask_of: M
     assert engine.has_room()
 
 
-def test_a_workers_own_mirror_counts_before_that_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workers_own_mirror_counts_before_that_of_the_run(monkeypatch):
     monkeypatch.setenv("KFEAT_MIRROR", "/its/own")
     options = WorkerOptions(mirror="/of/the/run")
     assert Children(options, here=False).options.mirror == "/its/own"
@@ -212,9 +195,7 @@ def test_a_workers_own_mirror_counts_before_that_of_the_run(monkeypatch: pytest.
     assert Children(options, here=False).options.mirror == "/of/the/run"
 
 
-def test_without_the_package_a_sentence_says_what_to_install(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_package_a_sentence_says_what_to_install(write, monkeypatch):
     monkeypatch.delitem(sys.modules, "kfeat.experiments.dask_engine")
     monkeypatch.setitem(sys.modules, "distributed", None)
     refused = CliRunner().invoke(main, ["run", str(write()), "--engine", "dask"])
@@ -235,8 +216,8 @@ def test_without_the_package_a_sentence_says_what_to_install(
     ],
 )
 def test_times_count_only_where_each_machine_has_one_trial_at_a_time(
-    address: str | None, jobs: int, exclusive: bool, alone: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    address, jobs, exclusive, alone, monkeypatch
+):
     client = MagicMock(status="running")
     monkeypatch.setattr("kfeat.experiments.dask_engine.dask_client", lambda *_: nullcontext(client))
     with opened_engine("dask", jobs, address, exclusive, WorkerOptions(time_limit=5.0)) as engine:
@@ -253,7 +234,7 @@ def test_times_count_only_where_each_machine_has_one_trial_at_a_time(
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "ftp://x:1", ""])
-def test_where_no_scheduler_answers_a_sentence_says_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_no_scheduler_answers_a_sentence_says_so(address, monkeypatch):
     monkeypatch.setattr("kfeat.experiments.dask_engine.ANSWER_SECONDS", 0.2)
     with (
         pytest.raises(EngineError, match="no Dask scheduler answers at") as refused,
@@ -272,13 +253,13 @@ def test_where_no_scheduler_answers_a_sentence_says_so(address: str, monkeypatch
         (["--engine", "carts"], "'local', 'dask'"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(write: Write, options: list[str], advice: str) -> None:
+def test_options_that_do_not_go_together_are_refused(write, options, advice):
     refused = CliRunner().invoke(main, ["run", str(write()), *options])
     assert refused.exit_code == 2
     assert advice in refused.stderr
 
 
-def test_a_scheduler_needs_no_kfeat_to_hand_on_a_trial(trials: list[Trial], tmp_path: Path) -> None:
+def test_a_scheduler_needs_no_kfeat_to_hand_on_a_trial(trials, tmp_path):
     sent = tmp_path / "task"
     sent.write_bytes(dask_dumps((pickle.loads, pickle.dumps(_Call("children", "key", trials[0])))))
     program = (
@@ -290,7 +271,7 @@ def test_a_scheduler_needs_no_kfeat_to_hand_on_a_trial(trials: list[Trial], tmp_
     assert told.stdout == "loads bytes False\n"
 
 
-def test_a_worker_hands_a_trial_on_without_its_libraries(trials: list[Trial], tmp_path: Path) -> None:
+def test_a_worker_hands_a_trial_on_without_its_libraries(trials, tmp_path):
     """Its child imports them, and would have to wait until the worker itself had, 2 seconds or more."""
     sent = tmp_path / "task"
     sent.write_bytes(pickle.dumps(_Call("children", "key", trials[0])))

@@ -1,7 +1,6 @@
 """What defaults mean is pinned to a version: one that changes needs a new version, or old rows would lie."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -15,7 +14,7 @@ from kfeat.maps import MAPS
 from kfeat.parameters import parameter_model
 from kfeat.solvers import SOLVERS
 
-REGISTRIES: dict[str, dict[str, Any]] = {
+REGISTRIES = {
     "kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES,
 }  # fmt: skip
 DEFAULTS = yaml.safe_load(Path(__file__).with_name("defaults.yaml").read_text())
@@ -23,7 +22,7 @@ CLASSES = [(part, name, cls) for part, registry in REGISTRIES.items() for name, 
 
 
 @pytest.mark.parametrize(("part", "name", "cls"), CLASSES, ids=lambda value: str(value))
-def test_every_default_is_pinned_to_its_version(part: str, name: str, cls: Any) -> None:
+def test_every_default_is_pinned_to_its_version(part, name, cls):
     fields = parameter_model(cls).model_fields
     numeric = Component(name, cls, {}, dict.fromkeys(fields)).numeric()
     moved = getattr(cls, "identity_defaults", {})
@@ -34,7 +33,7 @@ def test_every_default_is_pinned_to_its_version(part: str, name: str, cls: Any) 
     )
 
 
-def test_a_default_that_moved_leaves_the_ids_of_old_rows_as_they_were() -> None:
+def test_a_default_that_moved_leaves_the_ids_of_old_rows_as_they_were():
     """What a config names is the trial it always was; what leaves it to the class is another one."""
     named, left = (
         Component.of("newton", SOLVERS["newton"], {"eps": 1e-3}),
@@ -46,11 +45,11 @@ def test_a_default_that_moved_leaves_the_ids_of_old_rows_as_they_were() -> None:
     assert (named.description()["eps"], left.description()["eps"]) == (1e-3, 1e-2)
 
 
-def test_all_parts_of_a_row_are_pinned() -> None:
+def test_all_parts_of_a_row_are_pinned():
     assert set(DEFAULTS) == set(PARTS) == set(REGISTRIES)
 
 
-def test_the_defaults_of_the_protocol_are_pinned_to_its_version() -> None:
+def test_the_defaults_of_the_protocol_are_pinned_to_its_version():
     assert Protocol.algorithm_version == 1
     assert Protocol().model_dump(mode="json") == {
         "scale": [],

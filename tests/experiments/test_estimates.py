@@ -2,10 +2,8 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +26,7 @@ RESULTS = Path(__file__).parents[2] / "results"
 AVAILABLE = 20e9  # of the machine that made the rows
 
 
-def published() -> dict[Path, list[dict[str, Any]]]:
+def published():
     """A third of the published rows, those that are done, by file."""
     found = defaultdict(list)
     for path in sorted(RESULTS.rglob("trials.jsonl")):
@@ -38,10 +36,10 @@ def published() -> dict[Path, list[dict[str, Any]]]:
     return found
 
 
-def test_the_formulas_are_near_and_past_rows_of_other_cells_are_nearer() -> None:
+def test_the_formulas_are_near_and_past_rows_of_other_cells_are_nearer():
     """Seconds as a ratio with what every trial takes added to both."""
     memory, by_formula = [], []
-    by_past: dict[bool, list[float]] = {False: [], True: []}  # of the survey, whose maps differ more, or not
+    by_past = {False: [], True: []}  # of the survey, whose maps differ more, or not
     for path, rows in published().items():
         known = set(list(dict.fromkeys(one["cell"] for one in rows))[::2])
         past = Past(one for one in rows if one["cell"] in known)
@@ -61,7 +59,7 @@ def test_the_formulas_are_near_and_past_rows_of_other_cells_are_nearer() -> None
     assert share_within(10, by_past[True]) > 0.9
 
 
-def share_within(factor: float, ratios: list[float]) -> float:
+def share_within(factor, ratios):
     return float((np.abs(np.log(ratios)) < np.log(factor)).mean())
 
 
@@ -69,7 +67,7 @@ EXACT = Work(("mine", "linear", "exact", "libsvm"), n=1000, rows=1100, d=64, D=N
 MAPPED = Work(("mine", "linear", "tensor_sketch", "liblinear"), n=10_000, rows=11_000, d=100, D=1_000)
 
 
-def test_memory_grows_with_columns_and_a_kernel_machine_takes_half_of_what_is_there_at_most() -> None:
+def test_memory_grows_with_columns_and_a_kernel_machine_takes_half_of_what_is_there_at_most():
     wide = replace_in(MAPPED, D=2_000)
     assert peak_bytes(wide, AVAILABLE) - peak_bytes(MAPPED, AVAILABLE) > 1_000 * 20 * 10_000
     assert peak_bytes(replace_in(wide, on_disk=True), AVAILABLE) < peak_bytes(MAPPED, AVAILABLE)
@@ -77,12 +75,12 @@ def test_memory_grows_with_columns_and_a_kernel_machine_takes_half_of_what_is_th
     assert peak_bytes(large, 2e9) - peak_bytes(replace_in(large, n=0, pair=0), 2e9) == 10**9
 
 
-def replace_in(work: Work, **changes: Any) -> Work:
+def replace_in(work, **changes):
     return work._replace(**changes)
 
 
-def test_columns_are_those_that_a_map_makes() -> None:
-    def columns(**feature_map: Any) -> int | None:
+def test_columns_are_those_that_a_map_makes():
+    def columns(**feature_map):
         return work_of(row("a", map=feature_map), Shape(10, 10, 7)).D
 
     sketch = {"name": "tensor_sketch", "n_components": 5}
@@ -91,7 +89,7 @@ def test_columns_are_those_that_a_map_makes() -> None:
     assert columns(name="nystrom", n_components=9, rank=4) == 4
 
 
-def test_a_cell_takes_the_mean_seconds_and_the_least_peak_of_its_rows(write: Callable[..., Path]) -> None:
+def test_a_cell_takes_the_mean_seconds_and_the_least_peak_of_its_rows(write):
     trial = planned(write())[0]
     rows = [
         row(str(i), cell=trial.cell, map={"name": "tensor_sketch"}, peak_memory_mb=100.0 * i,
@@ -104,7 +102,7 @@ def test_a_cell_takes_the_mean_seconds_and_the_least_peak_of_its_rows(write: Cal
     assert estimates([trial], [], 1e9)[trial.id].memory != found.memory
 
 
-def test_another_cell_of_its_kind_takes_its_formula_by_their_ratio() -> None:
+def test_another_cell_of_its_kind_takes_its_formula_by_their_ratio():
     done = row("a", n_train=1000, n_test=100, n_features=64, dataset="mine")
     four_times = replace_in(EXACT, n=4000)
     one, four = (Past([done]).seconds("other", work) for work in (EXACT, four_times))

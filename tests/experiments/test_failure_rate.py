@@ -1,11 +1,9 @@
 """The uniform bound holds of random Fourier features, not of those with a wrong or a misprinted density."""
 
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.integrate import quad
 
 from kfeat.errors import ParameterError
@@ -16,13 +14,13 @@ from kfeat.maps import Nystrom, RandomFourier
 X = np.random.default_rng(0).random((60, 3)) - 0.5
 
 
-def of(kernel: Any, cls: Any = RandomFourier, D: int = 256, **parameters: Any) -> dict[str, Any]:
+def of(kernel, cls=RandomFourier, D=256, **parameters):
     measure = FailureRate(n_draws=20, **parameters)
     return measure.of(cls(kernel, n_components=D, random_state=0), X, lambda phase: nullcontext(), 0)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(gamma=2.0), Laplacian(gamma=0.5)], ids=str)
-def test_the_bound_holds_and_its_factor_matters(kernel: Any) -> None:
+def test_the_bound_holds_and_its_factor_matters(kernel):
     assert of(kernel)["failure_rate"] == 0
     assert of(kernel, factor=0.2)["failure_rate"] == 1
     features = (RandomFourier(kernel, 64, random_state=[0, i]).fit_transform(X) for i in range(20))
@@ -32,19 +30,19 @@ def test_the_bound_holds_and_its_factor_matters(kernel: Any) -> None:
     assert 3 < found / of(kernel, D=1024)["largest_error"] < 5  # 4 by 1 / sqrt(D)
 
 
-def test_features_from_the_printed_density_do_not_come_nearer_with_more_of_them() -> None:
+def test_features_from_the_printed_density_do_not_come_nearer_with_more_of_them():
     errors = [of(Laplacian(gamma=0.5), D=D, density="printed") for D in (1024, 4096)]
     assert errors[-1]["failure_rate"] == 1
     assert errors[1]["largest_error"] > 0.7 * errors[0]["largest_error"]
 
 
-def characteristic(frequencies: NDArray[Any], t: float) -> Any:
+def characteristic(frequencies, t):
     """Return the mean of cos(w t), which is the kernel at the distance t."""
     return pytest.approx(np.cos(frequencies * t).mean(), abs=4 / np.sqrt(frequencies.size))
 
 
 @pytest.mark.parametrize("gamma", [0.5, 2.0, 8.0])
-def test_the_laplacians_printed_density_is_that_of_another_kernel(gamma: float) -> None:
+def test_the_laplacians_printed_density_is_that_of_another_kernel(gamma):
     w = printed_frequencies(Laplacian(gamma=gamma), np.random.default_rng(0), (200_000,))
     mass, _ = quad(lambda w: 1 / (np.pi * (1 + w * w / (2 * gamma))), -np.inf, np.inf)
     assert mass == pytest.approx(np.sqrt(2 * gamma))  # 1, as a density has it, at gamma = 1 / 2 only
@@ -53,7 +51,7 @@ def test_the_laplacians_printed_density_is_that_of_another_kernel(gamma: float) 
         assert (np.exp(-gamma * t) == characteristic(w, t)) == (gamma == 2)
 
 
-def test_the_gaussians_printed_density_is_drawn_where_it_is_cut_off() -> None:
+def test_the_gaussians_printed_density_is_drawn_where_it_is_cut_off():
     gamma = 0.7
     w = printed_frequencies(Gaussian(gamma=gamma), np.random.default_rng(0), (200_000,))
     end = REACH * np.sqrt(2 * gamma)
@@ -65,6 +63,6 @@ def test_the_gaussians_printed_density_is_drawn_where_it_is_cut_off() -> None:
         assert np.exp(-gamma * t * t) != characteristic(w, t)
 
 
-def test_maps_without_a_printed_density_are_refused() -> None:
+def test_maps_without_a_printed_density_are_refused():
     with pytest.raises(ParameterError, match="random_fourier with the gaussian or the laplacian"):
         of(Gaussian(gamma=1.0), Nystrom, D=20, density="printed")

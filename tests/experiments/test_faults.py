@@ -8,9 +8,6 @@ config that changes between two (tests/cli/test_two_runs.py).
 import errno
 import logging
 import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +16,7 @@ from kfeat.cli.progress import Quiet
 from kfeat.errors import StoreError
 from kfeat.experiments.row import check_row
 from kfeat.experiments.run import run_trials
-from kfeat.experiments.schedule import Event, Local
+from kfeat.experiments.schedule import Local
 from kfeat.experiments.store import ROWS, Store, read_rows
 from kfeat.experiments.worker import WorkerOptions
 from kfeat.maps import TensorSketch
@@ -27,7 +24,6 @@ from tests.cells import planned, run
 from tests.experiments.rows import row
 from tests.experiments.stand_ins import Quick, stand_ins
 
-Write = Callable[..., Path]
 OPTIONS = WorkerOptions(offline=True)
 
 
@@ -37,21 +33,19 @@ class ReadOnlyAfterwards(Quiet):
     Root writes whatever the modes of a folder are, so that the refusal has to be made up.
     """
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, patch):
         super().__init__()
         self.patch = patch
 
-    def tell(self, event: Event) -> None:
-        def refuse(descriptor: int) -> None:
+    def tell(self, event):
+        def refuse(descriptor):
             raise OSError(errno.EROFS, "Read-only file system")
 
         if event.what == "finished":
             self.patch.setattr(os, "fsync", refuse)
 
 
-def test_a_folder_that_becomes_read_only_in_mid_run_ends_it_with_a_sentence(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_becomes_read_only_in_mid_run_ends_it_with_a_sentence(write, tmp_path, monkeypatch):
     trials, folder = stand_ins(write, Quick(), Quick(), Quick()), tmp_path / "out"
     with (
         Local(OPTIONS) as engine,
@@ -66,10 +60,8 @@ def test_a_folder_that_becomes_read_only_in_mid_run_ends_it_with_a_sentence(
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.ESTALE])
-def test_a_row_that_does_not_reach_the_disk_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    def refuse(descriptor: int) -> None:
+def test_a_row_that_does_not_reach_the_disk_leaves_nothing(tmp_path, monkeypatch, number):
+    def refuse(descriptor):
         raise OSError(number, os.strerror(number))
 
     with Store(tmp_path) as store:
@@ -85,7 +77,7 @@ def test_a_row_that_does_not_reach_the_disk_leaves_nothing(
     assert list(read_rows(tmp_path)) == ["a", "c"]
 
 
-def raises(self: Any, X: Any) -> Any:
+def raises(self, X):
     raise MemoryError("no room for the features")
 
 
@@ -99,9 +91,7 @@ def raises(self: Any, X: Any) -> Any:
         (lambda self, X: None, "Error"),
     ],
 )
-def test_a_map_that_raises_or_gives_no_numbers_is_a_failed_row(
-    write: Write, monkeypatch: pytest.MonkeyPatch, transform: Callable[..., Any], words: str
-) -> None:
+def test_a_map_that_raises_or_gives_no_numbers_is_a_failed_row(write, monkeypatch, transform, words):
     trial = planned(write())[0]
     assert trial.map is not None
     assert trial.map.cls is TensorSketch
@@ -114,7 +104,7 @@ def test_a_map_that_raises_or_gives_no_numbers_is_a_failed_row(
     assert "map_fit" in made["seconds"]
 
 
-def test_an_error_that_nobody_foresaw_is_a_failed_row(write: Write, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_that_nobody_foresaw_is_a_failed_row(write, caplog):
     caplog.set_level(logging.DEBUG, logger="kfeat")
     made = run(*stand_ins(write, Quick(0.0, "fails")))
     assert (made["status"], made["reason"]) == ("failed", "RecursionError: out of luck")
@@ -122,9 +112,7 @@ def test_an_error_that_nobody_foresaw_is_a_failed_row(write: Write, caplog: pyte
 
 
 @pytest.mark.parametrize("score", [float("nan"), float("inf"), -1e200])
-def test_a_score_that_is_not_finite_is_a_failed_row_and_the_others_run(
-    write: Write, tmp_path: Path, score: float
-) -> None:
+def test_a_score_that_is_not_finite_is_a_failed_row_and_the_others_run(write, tmp_path, score):
     made = run(*stand_ins(write, Quick(0.0, score=score)))
     assert made["status"] == "failed"
     assert "mean_square: " in made["reason"]

@@ -1,8 +1,5 @@
 """The plan of a report comes from configs and rows: no data are loaded, and what nobody knows is unknown."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from kfeat.data import fingerprint, load_raw
@@ -11,24 +8,22 @@ from kfeat.experiments.run import plan_from_rows
 from kfeat.experiments.trial import header
 from tests.experiments.rows import row
 
-Write = Callable[..., Path]
-
 
 @pytest.fixture(autouse=True)
-def _no_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
+def _no_data(monkeypatch):
+    def refuse(*_, **__):
         raise AssertionError("data were loaded")
 
     monkeypatch.setattr("kfeat.experiments.run.load_raw", refuse)
 
 
-def contents(path: Path, dataset: str, *rows: dict[str, object]) -> set[str | None]:
+def contents(path, dataset, *rows):
     """The hashes of the data in the plan."""
     experiment = load_experiment(path, [f"dataset={dataset}"])
     return {trial.fingerprint for trial in plan_from_rows(experiment, rows)}
 
 
-def test_a_pinned_hash_counts_whatever_rows_say(write: Write) -> None:
+def test_a_pinned_hash_counts_whatever_rows_say(write):
     generated = {"name": "dense", "n": 50, "d": 4}
     assert contents(write(), "digits", row("1", fingerprint="x")) == {fingerprint("digits")}
     assert contents(write(), str(generated)) == {fingerprint(generated)}
@@ -37,9 +32,7 @@ def test_a_pinned_hash_counts_whatever_rows_say(write: Write) -> None:
     assert contents(write(), f"{{name: gisette, fingerprint: {pin}}}", row("1", dataset="gisette")) == {pin}
 
 
-def test_what_nobody_pinned_is_what_its_latest_row_names(
-    write: Write, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_nobody_pinned_is_what_its_latest_row_names(write, caplog, monkeypatch):
     rows = [row("1", dataset="gisette", fingerprint="old"), row("2", dataset="gisette", fingerprint="new")]
     assert contents(write(), "gisette", *rows) == {"new"}
     own = load_experiment(write(), ["dataset={path: my.csv}"])

@@ -3,9 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,18 +18,17 @@ from kfeat.render.layout import mirror, mirror_notes
 from kfeat.render.protocol import ranked
 from kfeat.render.table import records
 
-Write = Callable[..., Path]
 CONFIGS = Path(__file__).parents[2] / "configs"
 
 
-def refusal(path: Path, *overrides: str, **choices: Any) -> str:
+def refusal(path, *overrides, **choices):
     with pytest.raises(ConfigError) as error:
         load_experiment(path, overrides, **choices)
     return str(error.value)
 
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("**/[!_]*.yaml")), ids=lambda p: p.stem)
-def test_every_config_of_the_house_is_valid(path: Path) -> None:
+def test_every_config_of_the_house_is_valid(path):
     """Every printed number belongs to one cell of the plan; claims, table and figure speak of its cells.
 
     In a ranking it belongs to one cell of each choice.
@@ -53,7 +50,7 @@ def test_every_config_of_the_house_is_valid(path: Path) -> None:
         assert not [note for note in mirror_notes(experiment.table, cells) if "this plan" in note]
 
 
-def test_lists_are_grids_and_items_are_unions(write: Write) -> None:
+def test_lists_are_grids_and_items_are_unions(write):
     overrides = ["maps.0.n_components=[16, 32]", "maps.1.degree_law=[geometric, truncated]"]
     maps = load_experiment(write(), overrides).settings[0].maps
     assert [m.parameters["n_components"] for m in maps if m.name == "tensor_sketch"] == [16, 32]
@@ -63,7 +60,7 @@ def test_lists_are_grids_and_items_are_unions(write: Write) -> None:
     assert [item.name for item in both.settings[0].maps] == ["tensor_sketch", "random_maclaurin"]
 
 
-def test_all_problems_are_told_at_once_with_their_paths(write: Write) -> None:
+def test_all_problems_are_told_at_once_with_their_paths(write):
     path = write()
     path.write_text(
         """\
@@ -116,7 +113,7 @@ repeats: 0
         assert words in text, f"missing: {words}\nin: {text}"
 
 
-def test_every_problem_is_told_with_the_line_that_it_stands_on(write: Write) -> None:
+def test_every_problem_is_told_with_the_line_that_it_stands_on(write):
     path = write()
     shared = path.with_name("_shared.yaml")
     shared.write_text("# shared\nswitches:\n  - {key: solver.C, status: guessed, evidence: x}\nseed: -1\n")
@@ -189,7 +186,7 @@ switches: []
           for name in ("../x", "/etc", "a//b", "", "..", "a b")),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_its_path(write: Write, override: str, words: str) -> None:
+def test_what_is_wrong_is_told_with_its_path(write, override, words):
     assert words in refusal(write(), override)
 
 
@@ -203,18 +200,15 @@ def test_what_is_wrong_is_told_with_its_path(write: Write, override: str, words:
         ("{path: x.csv, task: regression}", "newton", "x.csv is for regression"),
     ],
 )
-def test_a_solver_of_the_wrong_task_is_told_with_those_that_fit(
-    write: Write, dataset: str, solver: str, words: str
-) -> None:
+def test_a_solver_of_the_wrong_task_is_told_with_those_that_fit(write, dataset, solver, words):
     text = refusal(write(), f"dataset={dataset}", f"solvers={{mapped: {{name: {solver}}}}}")
     assert f"solvers: {solver} with these parameters is for" in text
     assert words in text
 
 
-def test_maps_without_a_solver_and_solvers_without_a_map_are_refused(write: Write) -> None:
+def test_maps_without_a_solver_and_solvers_without_a_map_are_refused(write):
     whole = write().read_text()
-    path = write()
-    path.write_text(whole.replace("  mapped: {name: liblinear, C: 1}\n", ""))
+    path = write(**{"  mapped: {name: liblinear, C: 1}\n": ""})
     assert "line 5, maps: nothing uses the features: add a `mapped`" in refusal(path)
     assert not load_experiment(path, ["solvers.mapped=null"]).settings[0].maps  # said to be so
     path.write_text(re.sub("(?s)maps:.*(?=solvers:)", "", whole))
@@ -233,9 +227,7 @@ def test_maps_without_a_solver_and_solvers_without_a_map_are_refused(write: Writ
         (f"protocol.split={{kind: sample, n_train: {[5] * 3000}, n_test: {[1] * 3000}}}", 1, "protocol"),
     ],
 )
-def test_a_grid_is_counted_before_it_is_laid_out(
-    write: Write, override: str, repeats: int | None, number: str
-) -> None:
+def test_a_grid_is_counted_before_it_is_laid_out(write, override, repeats, number):
     started = time.monotonic()
     text = refusal(write(), override, repeats=repeats)
     assert number in text
@@ -248,7 +240,7 @@ TITLES = ["two\nlines", "a\ttab", "\u2028", r"$\frac{1}$", "$x^$", "x" * 501, "$
 
 
 @pytest.mark.parametrize("title", TITLES)
-def test_a_title_or_label_that_cannot_be_drawn_is_told(write: Write, title: str) -> None:
+def test_a_title_or_label_that_cannot_be_drawn_is_told(write, title):
     text = json.dumps(title)
     column = f"{{title: {text}, for: {{map: exact}}}}"
     assert "title: " in refusal(write(), f"title={text}")
@@ -258,7 +250,7 @@ def test_a_title_or_label_that_cannot_be_drawn_is_told(write: Write, title: str)
     assert "dataset: the file's name: " in refusal(write(), file)
 
 
-def test_an_experiment_is_called_by_its_place_below_configs(write: Write) -> None:
+def test_an_experiment_is_called_by_its_place_below_configs(write):
     for place, name in (
         ("configs/pham_pagh_2013/table1.yaml", "pham_pagh_2013/table1"),
         ("configs/adult_poly4.yaml", "adult_poly4"),
@@ -275,7 +267,7 @@ def test_an_experiment_is_called_by_its_place_below_configs(write: Write) -> Non
         experiment_name(Path("/x/configs/my folder/table1.yaml"))
 
 
-def test_rows_come_from_configs_that_there_are(write: Write, tmp_path: Path) -> None:
+def test_rows_come_from_configs_that_there_are(write, tmp_path):
     folder = tmp_path / "configs" / "paper"
     folder.mkdir(parents=True)
     (folder / "table1.yaml").touch()

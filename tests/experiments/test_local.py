@@ -1,9 +1,7 @@
 import errno
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing import active_children
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -15,11 +13,10 @@ from kfeat.experiments.schedule import Local, physical_cores
 from kfeat.experiments.worker import WorkerOptions
 from tests.experiments.stand_ins import Quick, stand_ins
 
-Write = Callable[..., Path]
 OPTIONS = WorkerOptions(offline=True)
 
 
-def test_so_many_trials_run_at_a_time_until_the_engine_is_closed(write: Write) -> None:
+def test_so_many_trials_run_at_a_time_until_the_engine_is_closed(write):
     *short, endless = stand_ins(write, *(Quick(0.01) for _ in range(3)), Quick(1e9))
     with Local(OPTIONS, 2) as engine:
         engine.submit(endless)
@@ -34,7 +31,7 @@ def test_so_many_trials_run_at_a_time_until_the_engine_is_closed(write: Write) -
     assert not active_children()
 
 
-def test_a_process_is_used_again_and_ends_where_no_trial_can_start(write: Write) -> None:
+def test_a_process_is_used_again_and_ends_where_no_trial_can_start(write):
     """Rather than hold memory that another needs."""
     first, second, long = stand_ins(write, Quick(0.01), Quick(0.01), Quick(0.3))
     with Local(OPTIONS, 2) as engine:
@@ -49,7 +46,7 @@ def test_a_process_is_used_again_and_ends_where_no_trial_can_start(write: Write)
         assert len(active_children()) == 1
 
 
-def test_a_trial_that_nobody_wants_any_more_is_ended(write: Write) -> None:
+def test_a_trial_that_nobody_wants_any_more_is_ended(write):
     short, long = stand_ins(write, Quick(0.01), Quick(1e9))
     with Local(OPTIONS, 2) as engine:
         engine.submit(long)
@@ -59,7 +56,7 @@ def test_a_trial_that_nobody_wants_any_more_is_ended(write: Write) -> None:
         assert engine.events() == []
 
 
-def test_data_that_cannot_be_loaded_are_an_event_and_other_trials_run(write: Write) -> None:
+def test_data_that_cannot_be_loaded_are_an_event_and_other_trials_run(write):
     lacking, other = stand_ins(write, Quick(0.01), Quick(0.01))
     source = FileSource(path="gone.csv", target="kind", task="classification")
     lacking = replace(lacking, source=source, fingerprint="gone")
@@ -73,10 +70,8 @@ def test_data_that_cannot_be_loaded_are_an_event_and_other_trials_run(write: Wri
         assert isinstance(row, dict)
 
 
-def test_where_no_process_can_be_started_a_sentence_says_so(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refused(*_: object) -> None:
+def test_where_no_process_can_be_started_a_sentence_says_so(write, monkeypatch):
+    def refused(*_):
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr("multiprocessing.process.BaseProcess.start", refused)
@@ -88,7 +83,7 @@ def test_where_no_process_can_be_started_a_sentence_says_so(
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity of processes")
-def test_auto_is_the_physical_cores_that_this_process_may_use() -> None:
+def test_auto_is_the_physical_cores_that_this_process_may_use():
     allowed = os.sched_getaffinity(0)
     assert 1 <= physical_cores() <= len(allowed)
     os.sched_setaffinity(0, {min(allowed)})
@@ -99,7 +94,7 @@ def test_auto_is_the_physical_cores_that_this_process_may_use() -> None:
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "many", "1.5", "9" * 40])
-def test_jobs_are_a_number_or_auto(write: Write, jobs: str) -> None:
+def test_jobs_are_a_number_or_auto(write, jobs):
     refused = CliRunner().invoke(main, ["run", str(write()), "--dry-run", "--jobs", jobs])
     assert refused.exit_code == 2
     assert "or auto" in refused.stderr

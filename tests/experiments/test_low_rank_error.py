@@ -1,7 +1,6 @@
 """The least error of a rank is the eigenvalues' that are left out, and no map of that rank is below it."""
 
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,11 +14,11 @@ X = np.random.default_rng(0).random((80, 5))
 GAUSSIAN = Gaussian(gamma=1.0)
 
 
-def of(feature_map: Any, rows: Any = X, n_rows: int = 1000) -> dict[str, Any]:
+def of(feature_map, rows=X, n_rows=1000):
     return LowRankError(n_rows).of(feature_map, rows, lambda phase: nullcontext(), 0)
 
 
-def test_the_errors_are_those_of_their_formulas() -> None:
+def test_the_errors_are_those_of_their_formulas():
     feature_map = Nystrom(GAUSSIAN, n_components=20, rank=7, random_state=0)
     found = of(feature_map)
     G = GAUSSIAN(X)
@@ -36,26 +35,26 @@ def test_the_errors_are_those_of_their_formulas() -> None:
 
 
 @pytest.mark.parametrize("cls", [RandomFourier, Nystrom])
-def test_no_map_is_below_the_least_error(cls: Any) -> None:
+def test_no_map_is_below_the_least_error(cls):
     for D in (5, 20, 60):
         assert of(cls(GAUSSIAN, n_components=D, random_state=0))["over_best"] > 1
 
 
-def test_nothing_is_left_at_full_rank() -> None:
+def test_nothing_is_left_at_full_rank():
     found = of(Nystrom(GAUSSIAN, n_components=80, random_state=0))
     assert found["best_rank_error"] == 0
     assert found["low_rank_error"] < 1e-8
     assert "over_best" not in found
 
 
-def test_the_map_is_fitted_to_the_sampled_rows() -> None:
+def test_the_map_is_fitted_to_the_sampled_rows():
     feature_map = Nystrom(GAUSSIAN, n_components=10, random_state=0)
     found = of(feature_map, n_rows=30)
     assert max(feature_map.landmark_indices_) < 30
     assert found["columns"] == {"live": 10, "zero": 0, "constant": 0}
 
 
-def test_a_kernel_without_its_constant_and_sparse_rows() -> None:
+def test_a_kernel_without_its_constant_and_sparse_rows():
     feature_map = RandomMaclaurin(
         Polynomial(2, coef0=1), n_components=500, constant=False, degree_law="proportional", random_state=0
     )

@@ -2,7 +2,6 @@
 
 import platform
 import sys
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -11,13 +10,13 @@ from kfeat.experiments.clock import environment, peak_memory_mb, reset_peak_memo
 
 
 @pytest.fixture(autouse=True)
-def asked_anew() -> Iterator[None]:
+def asked_anew():
     environment.cache_clear()
     yield
     environment.cache_clear()
 
 
-def test_machines_of_one_kind_are_told_apart_and_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machines_of_one_kind_are_told_apart_and_none_is_named(monkeypatch):
     found = []
     for name in ("node-17.example", "node-18.example"):
         monkeypatch.setattr(platform, "node", lambda name=name: name)
@@ -30,7 +29,7 @@ def test_machines_of_one_kind_are_told_apart_and_none_is_named(monkeypatch: pyte
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells the peak since a reset")
-def test_what_a_trial_freed_is_not_counted_as_the_next_ones() -> None:
+def test_what_a_trial_freed_is_not_counted_as_the_next_ones():
     reset_peak_memory()
     before = peak_memory_mb()
     blocks = [np.ones(1_000) for _ in range(25_000)]  # 200 MB, too small each to be mapped by itself

@@ -2,7 +2,6 @@
 
 from contextlib import nullcontext
 from math import exp, inf, log, sqrt
-from typing import Any
 
 import numpy as np
 import pytest
@@ -128,13 +127,12 @@ X = np.random.default_rng(0).standard_normal((40, 2))
 SQUARE = Polynomial(degree=2)
 
 
-def of(feature_map: Any, statement: Any, **parameters: Any) -> dict[str, float]:
+def of(feature_map, statement, **parameters):
     measure = MaclaurinBound(statement, **{"n_draws": 10, **parameters})
-    found: dict[str, float] = measure.of(feature_map, X, lambda phase: nullcontext(), 0)["bound"]
-    return found
+    return measure.of(feature_map, X, lambda phase: nullcontext(), 0)["bound"]
 
 
-def maclaurin(kernel: Any, D: int = 500, **parameters: Any) -> RandomMaclaurin:
+def maclaurin(kernel, D=500, **parameters):
     return RandomMaclaurin(kernel, D, random_state=0, **parameters)
 
 
@@ -146,9 +144,7 @@ def maclaurin(kernel: Any, D: int = 500, **parameters: Any) -> RandomMaclaurin:
         *(("lemma_6", 2.0, radius, radius) for radius in (0.5, 1.0, 3.0)),
     ],
 )  # fmt: skip
-def test_a_kernel_of_one_term_attains_the_lemmas_and_misses_what_is_printed(
-    statement: str, base: float, radius: float, printed: float
-) -> None:
+def test_a_kernel_of_one_term_attains_the_lemmas_and_misses_what_is_printed(statement, base, radius, printed):
     """By the factor base - 1 that the printed Lemmas 4 and 7 lack, and by the R that Lemma 6 lacks."""
     reached = {
         form: of(maclaurin(SQUARE, base=base), statement, printed=form, radius=radius)["reached"]
@@ -157,7 +153,7 @@ def test_a_kernel_of_one_term_attains_the_lemmas_and_misses_what_is_printed(
     assert reached == {False: pytest.approx(1), True: pytest.approx(printed)}
 
 
-def test_what_theorem_8_promises_is_kept() -> None:
+def test_what_theorem_8_promises_is_kept():
     found = of(maclaurin(Exponential()), "theorem_8")
     eps = found["promised_error"]
     assert uniform_bound(Exponential(), 1.0, 2, eps, printed=True).failure(500) == pytest.approx(
@@ -170,12 +166,12 @@ def test_what_theorem_8_promises_is_kept() -> None:
     assert one_pair["reached"] < 1
 
 
-def test_where_the_series_diverges_nothing_is_promised() -> None:
+def test_where_the_series_diverges_nothing_is_promised():
     found = of(maclaurin(VovkInfinite()), "theorem_8", radius=0.8)
     assert found == {"reached": 0.0}
 
 
-def test_theorem_9_asks_for_more_features_than_printed() -> None:
+def test_theorem_9_asks_for_more_features_than_printed():
     kernel = Compositional(Exponential(2.0), Gaussian(1.0))
     black_box = CompositionalMaclaurin(kernel, n_components=2000, random_state=0)
     printed, holds = (of(black_box, "theorem_9", printed=form) for form in (True, False))
@@ -191,7 +187,7 @@ def test_theorem_9_asks_for_more_features_than_printed() -> None:
         of(outer, "theorem_9")
 
 
-def test_statements_about_other_maps_are_refused() -> None:
+def test_statements_about_other_maps_are_refused():
     for feature_map, statement in (
         (maclaurin(SQUARE, degree_law="truncated"), "theorem_8"),
         (maclaurin(Exponential(), h01=True), "lemma_4"),

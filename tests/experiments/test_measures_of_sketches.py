@@ -1,7 +1,6 @@
 """The measures of estimates give about 1 where theory holds, and more for maps that are broken on purpose."""
 
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.experiments.measures.map_size import MapSize
 from kfeat.experiments.measures.sketch_bounds import BoundRatio, EstimateMoments, partners, with_parameters
 from kfeat.kernels import Gaussian, Linear, Polynomial
-from kfeat.maps import FeatureMap, Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
+from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
 
 POINTS = np.random.default_rng(0).random((40, 20))
 X = POINTS / np.linalg.norm(POINTS, axis=1, keepdims=True)
@@ -20,14 +19,14 @@ UNBIASED = 8.0  # Of one z^2, which pairs that go together come down to, 0.5 % a
 class ScaledSketch(TensorSketch):
     """Estimates of 1.2 k(x, y): a bias."""
 
-    def transform(self, X: Any, out: Any = None) -> Any:
+    def transform(self, X, out=None):
         return np.sqrt(1.2) * super().transform(X)
 
 
 class SharedHashSketch(TensorSketch):
     """All count sketches have the hashes and signs of the first."""
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X, rng):
         width = super()._draw(X, rng)
         self.buckets_ = np.repeat(self.buckets_[:1], len(self.buckets_), axis=0)
         self.signs_ = np.repeat(self.signs_[:1], len(self.signs_), axis=0)
@@ -37,7 +36,7 @@ class SharedHashSketch(TensorSketch):
 class HalfSketch(TensorSketch):
     """Hashes into half of the buckets."""
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X, rng):
         width = super()._draw(X, rng)
         self.buckets_ //= 2
         return width
@@ -46,29 +45,27 @@ class HalfSketch(TensorSketch):
 class UnsignedSketch(TensorSketch):
     """Every sign is 1."""
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X, rng):
         width = super()._draw(X, rng)
         self.signs_ = np.abs(self.signs_)
         return width
 
 
-def of(
-    measure: Any, cls: type[FeatureMap] = TensorSketch, degree: int = 1, D: int = 64, **kernel: Any
-) -> Any:
+def of(measure, cls=TensorSketch, degree=1, D=64, **kernel):
     """What the measure says of a map with the seed 0."""
-    feature_map: Any = cls(kernel=Polynomial(degree, **kernel), n_components=D, random_state=0)  # type: ignore[call-arg]
+    feature_map = cls(kernel=Polynomial(degree, **kernel), n_components=D, random_state=0)
     return measure.of(feature_map, X, lambda phase: nullcontext(), 0)
 
 
-def moments(cls: type[FeatureMap], degree: int, cosine: float, n_draws: int = 300, **kernel: Any) -> Any:
+def moments(cls, degree, cosine, n_draws=300, **kernel):
     return of(EstimateMoments(n_draws=n_draws, cosine=cosine), cls, degree, **kernel)["estimate"]
 
 
-def ratio(lemma: Any, cls: Any = TensorSketch, degree: int = 1, D: int = 64, **more: Any) -> float:
+def ratio(lemma, cls=TensorSketch, degree=1, D=64, **more):
     return float(of(BoundRatio(lemma, **{"n_draws": 100} | more), cls, degree, D)["bound_ratio"])
 
 
-def test_tensor_sketch_is_unbiased_and_has_its_exact_variance() -> None:
+def test_tensor_sketch_is_unbiased_and_has_its_exact_variance():
     found = moments(TensorSketch, 2, 0.5, coef0=1.0, gamma=0.7)
     assert 0.8 < found["variance_ratio"] < 1.25
     assert found["squared_bias"] < UNBIASED
@@ -78,11 +75,11 @@ def test_tensor_sketch_is_unbiased_and_has_its_exact_variance() -> None:
     ("cls", "degree", "cosine"),
     [(ScaledSketch, 1, 1.0), (ScaledSketch, 2, 0.5), (SharedHashSketch, 2, 1.0), (UnsignedSketch, 1, 0.5)],
 )
-def test_a_planted_bias_is_seen(cls: type[FeatureMap], degree: int, cosine: float) -> None:
+def test_a_planted_bias_is_seen(cls, degree, cosine):
     assert moments(cls, degree, cosine)["squared_bias"] > 2 * UNBIASED
 
 
-def test_the_relative_error_grows_as_the_cosine_to_the_power_of_minus_2p() -> None:
+def test_the_relative_error_grows_as_the_cosine_to_the_power_of_minus_2p():
     for degree in (1, 2, 3):
         near, far = (moments(TensorSketch, degree, cosine, 60)["relative_variance"] for cosine in (0.1, 0.05))
         assert np.log2(far / near) == pytest.approx(2 * degree, rel=0.1)
@@ -90,7 +87,7 @@ def test_the_relative_error_grows_as_the_cosine_to_the_power_of_minus_2p() -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cosine", [1.0, 0.5, 0.1])
-def test_what_holds_stays_below_its_bound(cosine: float) -> None:
+def test_what_holds_stays_below_its_bound(cosine):
     for degree in (1, 2):
         assert ratio("corrected", degree=degree, cosine=cosine, n_draws=200) < 1.1
         assert ratio(7, degree=degree, cosine=cosine, n_draws=200) < 1
@@ -99,7 +96,7 @@ def test_what_holds_stays_below_its_bound(cosine: float) -> None:
     assert ratio(6, degree=1, cosine=cosine, n_draws=200) < 1.1
 
 
-def test_a_broken_map_goes_beyond_the_bounds() -> None:
+def test_a_broken_map_goes_beyond_the_bounds():
     assert ratio(6, HalfSketch, cosine=0.5) > 1.5
     assert ratio("corrected", UnsignedSketch, cosine=0.5) > 2
     assert ratio(7, UnsignedSketch, D=16) > 1
@@ -110,23 +107,23 @@ def test_a_broken_map_goes_beyond_the_bounds() -> None:
     assert [each["bound_ratio"] for each in small] == [pytest.approx(1), pytest.approx(1.2)]
 
 
-def test_lemma_6_fails_where_the_extended_bound_holds() -> None:
+def test_lemma_6_fails_where_the_extended_bound_holds():
     assert ratio("extended", degree=3) < 0.9 < 1.5 < ratio(6, degree=3)
 
 
-def test_lemma_10_fails_for_random_maclaurin_where_its_conditions_hold() -> None:
+def test_lemma_10_fails_for_random_maclaurin_where_its_conditions_hold():
     wide = np.random.default_rng(1).random((10, 400))
     rows = wide / np.linalg.norm(wide, axis=1, keepdims=True)
     found = {}
     for cls in (TensorSketch, RandomMaclaurin):
-        feature_map: Any = cls(Polynomial(3), n_components=1024, random_state=0)
+        feature_map = cls(Polynomial(3), n_components=1024, random_state=0)
         found[cls] = BoundRatio(10, n_draws=40).of(feature_map, rows, lambda phase: nullcontext(), 0)
     assert found[TensorSketch]["bound_ratio"] < 1
     assert found[RandomMaclaurin]["bound_ratio"] > 1
     assert found[RandomMaclaurin]["least_bound"] < 0.1
 
 
-def test_partners_have_the_norm_and_the_angle() -> None:
+def test_partners_have_the_norm_and_the_angle():
     rows = POINTS[:5]
     for cosine in (0.1, 0.5, 0.99):
         y = partners(rows, cosine)
@@ -138,23 +135,23 @@ def test_partners_have_the_norm_and_the_angle() -> None:
     np.testing.assert_allclose((points @ points.T) ** 3, Polynomial(3, gamma=0.5, coef0=2.0)(rows))
 
 
-def test_a_measure_that_cannot_be_taken_says_why() -> None:
+def test_a_measure_that_cannot_be_taken_says_why():
     with pytest.raises(ParameterError, match="cosine must be 1, got 0\\.5"):
         ratio(10, cosine=0.5)
     with pytest.raises(ParameterError, match="at least sketches = 16, got 3"):
         ratio(9, n_draws=3)
     with pytest.raises(DataError, match="not parallel to each other"):
         partners(np.ones((4, 3)), 0.5)
-    fourier: Any = RandomFourier(Gaussian(1.0), n_components=8, random_state=0)
+    fourier = RandomFourier(Gaussian(1.0), n_components=8, random_state=0)
     with pytest.raises(UnsupportedKernelError, match="polynomial kernels, got Gaussian"):
         BoundRatio(6, n_draws=2).of(fourier, X, lambda phase: nullcontext(), 0)
 
 
-def size(feature_map: Any, rows: Any = X) -> dict[str, Any]:
+def size(feature_map, rows=X):
     return MapSize().of(feature_map, rows, lambda phase: nullcontext(), 0)
 
 
-def test_the_size_of_a_map_is_that_of_its_arrays() -> None:
+def test_the_size_of_a_map_is_that_of_its_arrays():
     sketch = TensorSketch(Polynomial(3), n_components=1000, random_state=0)
     found = size(sketch)
     assert found["map_bytes"] == sketch.buckets_.nbytes + sketch.signs_.nbytes

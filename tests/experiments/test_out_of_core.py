@@ -1,7 +1,6 @@
 """`memory: out_of_core`: the same trials and the same answers, in less memory."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,19 +10,17 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.clock import peak_memory_mb, reset_peak_memory
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.estimates import work_of
-from kfeat.experiments.plan import Trial
 from tests import cells
 from tests.cells import run
 
-Write = Callable[..., Path]
 OUT = "memory=out_of_core"
 
 
-def planned(path: Path, *changes: str) -> list[Trial]:
+def planned(path, *changes):
     return cells.planned(path, *changes, exact=False)
 
 
-def mapped_with(solver: str) -> list[str]:
+def mapped_with(solver):
     return [f"solvers={{mapped: {solver}}}"]
 
 
@@ -35,9 +32,7 @@ def mapped_with(solver: str) -> list[str]:
         "{name: liblinear, solver_type: 2, eps: 1.0e-6}",
     ],
 )
-def test_the_answers_are_those_in_memory(
-    write: Write, solver: str, monkeypatch: pytest.MonkeyPatch, cache: str
-) -> None:
+def test_the_answers_are_those_in_memory(write, solver, monkeypatch, cache):
     monkeypatch.setattr(kfeat.batches, "BATCH_BYTES", 2**13)
     monkeypatch.setattr(kfeat.batches, "WHOLE_BLOCKS", 7)
     held, out = planned(write(), *mapped_with(solver)), planned(write(), *mapped_with(solver), OUT)
@@ -58,7 +53,7 @@ def test_the_answers_are_those_in_memory(
 
 
 @pytest.mark.parametrize("solver", ["{name: ridge, alpha: 0.1}", "{name: ridge_cv}"])
-def test_ridge_maps_rows_while_it_reads_them(write: Write, solver: str, tmp_path: Path) -> None:
+def test_ridge_maps_rows_while_it_reads_them(write, solver, tmp_path):
     data = "{name: large_quadric, n: 3000, d: 5, task: regression}"
     changes = [f"dataset={data}", "protocol={split: {kind: in_order, n_train: 2500}}", *mapped_with(solver)]
     held, out = planned(write(), *changes)[0], planned(write(), *changes, OUT)[0]
@@ -70,7 +65,7 @@ def test_ridge_maps_rows_while_it_reads_them(write: Write, solver: str, tmp_path
     assert other["columns"] == one["columns"]
 
 
-def test_what_needs_all_rows_is_refused(write: Write) -> None:
+def test_what_needs_all_rows_is_refused(write):
     with pytest.raises(ConfigError, match="an `exact` solver needs all rows in memory"):
         load_experiment(write(), [OUT])
     with pytest.raises(ConfigError, match=r"newton_cv needs all features .* liblinear, newton, ridge"):
@@ -81,10 +76,10 @@ def test_what_needs_all_rows_is_refused(write: Write) -> None:
         load_experiment(write(), ["memory=on_disk", *mapped_with("{name: newton}")])
 
 
-def test_a_disk_without_room_is_a_failed_row(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_without_room_is_a_failed_row(write, monkeypatch):
     room = iter([None, None])  # for the rows that train and those that test, and not for their features
 
-    def allocate(*_: object) -> None:
+    def allocate(*_):
         if next(room, "none") == "none":
             raise OSError(28, "No space left on device")
 
@@ -97,7 +92,7 @@ def test_a_disk_without_room_is_a_failed_row(write: Write, monkeypatch: pytest.M
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of memory is read on Linux")
-def test_features_of_200_mb_take_a_fraction_of_that(write: Write) -> None:
+def test_features_of_200_mb_take_a_fraction_of_that(write):
     changes = [
         "dataset={name: large_quadric, n: 101000, d: 20}",
         "protocol={split: {kind: in_order, n_train: 100000}}",

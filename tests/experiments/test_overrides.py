@@ -1,23 +1,18 @@
 """What a config includes, and what the command line sets and selects."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from kfeat.experiments.config import Experiment, load_experiment
+from kfeat.experiments.config import load_experiment
 from tests.experiments.test_load import refusal
 
-Write = Callable[..., Path]
 OPEN = "switches: [{key: solver.C, status: open, evidence: z}]\n"
 
 
 @pytest.fixture
-def including(write: Write) -> Callable[..., Path]:
+def including(write):
     """The small config, with more keys at its end, that includes a file of this text."""
 
-    def writer(shared: str, more: str = "", without: str = "") -> Path:
+    def writer(shared, more="", without=""):
         path = write()
         (path.parent / "_shared.yaml").write_text(shared)
         path.write_text(f"include: _shared.yaml\n{path.read_text().replace(without, '')}{more}")
@@ -27,30 +22,27 @@ def including(write: Write) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def in_settings(write: Write) -> Path:
+def in_settings(write):
     """A config whose settings replace solvers, maps or neither."""
-    path = write()
-    path.write_text(
-        path.read_text()
-        + """
+    return write(
+        """
 settings:
   - {kernel: {name: polynomial, degree: 3}}
   - {solvers: {mapped: [{name: liblinear, C: 1}, {name: newton, C: 1}]}, protocol: {dtype: float64}}
   - {maps: [{name: tensor_sketch, n_components: 8}], repeats: 1}
 """
     )
-    return path
 
 
-def costs(experiment: Experiment) -> list[list[float]]:
+def costs(experiment):
     return [[item.parameters["C"] for item in setting.mapped_solvers] for setting in experiment.settings]
 
 
-def sizes(experiment: Experiment) -> list[list[int]]:
+def sizes(experiment):
     return [[item.parameters["n_components"] for item in setting.maps] for setting in experiment.settings]
 
 
-def test_a_file_completes_itself_from_the_one_it_includes(including: Callable[..., Path]) -> None:
+def test_a_file_completes_itself_from_the_one_it_includes(including):
     experiment = load_experiment(including("seed: 7\ntitle: Not this one\n"))
     assert (experiment.seed, experiment.title) == (7, "Digits, small")
     keys = (("solver.C", "x"), ("repeats", "y"))
@@ -73,13 +65,11 @@ def test_a_file_completes_itself_from_the_one_it_includes(including: Callable[..
         ("- 1", "found list"),
     ],
 )
-def test_an_included_file_of_the_wrong_shape_is_told(
-    including: Callable[..., Path], shared: str, words: str
-) -> None:
+def test_an_included_file_of_the_wrong_shape_is_told(including, shared, words):
     assert words in refusal(including(shared, OPEN))
 
 
-def test_included_files_lie_beside_the_config(write: Write) -> None:
+def test_included_files_lie_beside_the_config(write):
     path = write()
     outside = path.parent.parent / "secret.yaml"
     outside.write_text("password: hunter2\n")
@@ -100,14 +90,14 @@ def test_included_files_lie_beside_the_config(write: Write) -> None:
     assert load_experiment(path).seed == 7
 
 
-def test_settings_replace_keys_of_the_file(in_settings: Path) -> None:
+def test_settings_replace_keys_of_the_file(in_settings):
     experiment = load_experiment(in_settings)
     assert [setting.kernels[0].parameters["degree"] for setting in experiment.settings] == [3, 2, 2]
     assert (costs(experiment), sizes(experiment)) == ([[1], [1, 1], [1]], [[64, 64], [64, 64], [8]])
     assert [setting.repeats for setting in experiment.settings] == [2, 2, 1]
 
 
-def test_set_reaches_every_setting_that_has_the_key(in_settings: Path) -> None:
+def test_set_reaches_every_setting_that_has_the_key(in_settings):
     for override, expected in (
         ("solvers.mapped.C=7", [[7], [7, 7], [7]]),
         ("solvers.mapped.1.C=7", [[1], [1, 7], [1]]),
@@ -138,7 +128,7 @@ def test_set_reaches_every_setting_that_has_the_key(in_settings: Path) -> None:
         (["title.x=1"], "the config has no place `title.x`"),
     ],
 )  # fmt: skip
-def test_a_key_that_changes_nothing_is_an_error(in_settings: Path, overrides: list[str], words: str) -> None:
+def test_a_key_that_changes_nothing_is_an_error(in_settings, overrides, words):
     assert words in refusal(in_settings, *overrides)
 
 
@@ -151,14 +141,12 @@ def test_a_key_that_changes_nothing_is_an_error(in_settings: Path, overrides: li
         ("repeats=9", {"repeats": 3}),
     ],
 )
-def test_set_of_what_other_options_leave_out_is_an_error(
-    write: Write, override: str, choices: dict[str, Any]
-) -> None:
+def test_set_of_what_other_options_leave_out_is_an_error(write, override, choices):
     assert load_experiment(write(), [override])
     assert "changes nothing that is run" in refusal(write(), override, **choices)
 
 
-def test_maps_set_and_repeats_combine(write: Write) -> None:
+def test_maps_set_and_repeats_combine(write):
     experiment = load_experiment(write(), ["maps.0.n_components=9"], maps=["tensor_sketch"], repeats=4)
     assert sizes(experiment) == [[9]]
     assert [setting.repeats for setting in experiment.settings] == [4]
@@ -170,8 +158,6 @@ def test_maps_set_and_repeats_combine(write: Write) -> None:
     assert ([item.name for item in both.maps], len(both.exact_solvers)) == (["tensor_sketch"], 1)
 
 
-def test_a_setting_of_which_nothing_is_selected_needs_no_data(write: Write) -> None:
-    settings = "settings=[{}, {dataset: adult, solvers: {mapped: {name: newton}}}]"
-    path = write()
-    path.write_text(path.read_text() + settings.replace("=", ": ", 1) + "\n")
+def test_a_setting_of_which_nothing_is_selected_needs_no_data(write):
+    path = write("settings: [{}, {dataset: adult, solvers: {mapped: {name: newton}}}]\n")
     assert load_experiment(path, maps=["exact"]).datasets == ["digits"]

@@ -1,26 +1,22 @@
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
-from kfeat.experiments.plan import Trial, plan
-
-Write = Callable[..., Path]
+from kfeat.experiments.plan import plan
 
 
-def planned(path: Path, *overrides: str, fingerprint: str = "f") -> list[Trial]:
+def planned(path, *overrides, fingerprint="f"):
     experiment = load_experiment(path, overrides)
     return plan(experiment, dict.fromkeys(experiment.datasets, fingerprint))
 
 
-def ids(trials: list[Trial]) -> set[str]:
+def ids(trials):
     return {trial.id for trial in trials}
 
 
-def test_mapped_trials_repeat_and_the_exact_machine_runs_once(write: Write) -> None:
+def test_mapped_trials_repeat_and_the_exact_machine_runs_once(write):
     trials = planned(write())
     assert [(t.map.name if t.map else "exact", t.repeat) for t in trials] == [
         ("tensor_sketch", 0),
@@ -44,9 +40,7 @@ THRICE = {"repeats: 2": "repeats: 2\nexact_repeats: 3"}
         (THRICE, 9, [0, 1, 2]),
     ],
 )
-def test_the_exact_machine_repeats_where_splits_differ_or_for_its_times(
-    write: Write, change: dict[str, str], repeats: int | None, runs: list[int]
-) -> None:
+def test_the_exact_machine_repeats_where_splits_differ_or_for_its_times(write, change, repeats, runs):
     once = ids(planned(write()))
     trials = plan(load_experiment(write(**change), repeats=repeats), {"digits": "f"})
     exact = [one for one in trials if one.map is None]
@@ -57,7 +51,7 @@ def test_the_exact_machine_repeats_where_splits_differ_or_for_its_times(
         assert once < ids(trials)
 
 
-def test_a_trial_in_another_repeat_is_the_one_that_is_made_from_scratch(write: Write) -> None:
+def test_a_trial_in_another_repeat_is_the_one_that_is_made_from_scratch(write):
     for first in plan(load_experiment(write()), {"digits": "f"}):
         assert first.id
         assert first.seeds  # what is derived already must not be handed on
@@ -69,7 +63,7 @@ def test_a_trial_in_another_repeat_is_the_one_that_is_made_from_scratch(write: W
         assert again.cell == first.cell
 
 
-def test_identity_is_content(write: Write) -> None:
+def test_identity_is_content(write):
     base = ids(planned(write()))
     assert ids(planned(write(), "maps.1.h01=false", "kernel.gamma=1.0", "title=Another")) == base
     assert ids(planned(write(), "solvers.exact.cache_mb=50")) == base
@@ -80,7 +74,7 @@ def test_identity_is_content(write: Write) -> None:
     assert not ids(planned(write(), fingerprint="g")) & base
 
 
-def test_an_algorithm_version_is_part_of_the_identity(write: Write, monkeypatch) -> None:
+def test_an_algorithm_version_is_part_of_the_identity(write, monkeypatch):
     from kfeat.maps import MAPS
 
     before = {trial.id: trial.seeds for trial in planned(write())}
@@ -90,7 +84,7 @@ def test_an_algorithm_version_is_part_of_the_identity(write: Write, monkeypatch)
     assert [trial.seeds for trial in after] == list(before.values())  # the draws stay comparable
 
 
-def test_seeds_pair_the_methods_of_a_repeat(write: Write) -> None:
+def test_seeds_pair_the_methods_of_a_repeat(write):
     trials = planned(write(), "protocol.split.seed=null", "solvers.mapped.C=[1, 10]")
     by_repeat = {r: [t for t in trials if t.repeat == r] for r in (0, 1)}
     splits = {r: {t.seeds["data"] for t in found} for r, found in by_repeat.items()}
@@ -102,13 +96,13 @@ def test_seeds_pair_the_methods_of_a_repeat(write: Write) -> None:
     assert len({t.seeds["map"] for t in by_repeat[0] if t.map}) == 2  # maps draw on their own
 
 
-def test_identities_do_not_depend_on_the_order_of_the_config(write: Write) -> None:
+def test_identities_do_not_depend_on_the_order_of_the_config(write):
     turned = write(tensor_sketch="X", random_maclaurin="tensor_sketch")
     turned.write_text(turned.read_text().replace("X", "random_maclaurin"))
     assert ids(planned(turned)) == ids(planned(write()))
 
 
-def test_the_identities_of_the_house_do_not_drift(write: Write) -> None:
+def test_the_identities_of_the_house_do_not_drift(write):
     """Published rows are found by these; whoever changes them changes the schema and publishes anew."""
     assert planned(write())[0].id == FIRST_ID
 
@@ -116,7 +110,7 @@ def test_the_identities_of_the_house_do_not_drift(write: Write) -> None:
 FIRST_ID = "c925ef79ad30be09"
 
 
-def test_every_key_of_the_protocol_is_a_grid_and_a_chain_of_scaling_is_none(write: Write) -> None:
+def test_every_key_of_the_protocol_is_a_grid_and_a_chain_of_scaling_is_none(write):
     trials = planned(
         write(),
         "protocol={dtype: [float32, float64], scale: [{divide: [8, 16]}, unit_rows], "
@@ -130,7 +124,7 @@ def test_every_key_of_the_protocol_is_a_grid_and_a_chain_of_scaling_is_none(writ
     assert keys == {None, 300, 400}
 
 
-def test_a_problem_in_a_grid_of_protocols_is_told_with_its_path(write: Write) -> None:
+def test_a_problem_in_a_grid_of_protocols_is_told_with_its_path(write):
     with pytest.raises(ConfigError, match=r"protocol\.split\.n_train: .* \(got 0\)"):
         planned(write(), "protocol.split={kind: sample, n_train: [9, 0]}")
     with pytest.raises(ConfigError, match=r"protocol\[1\]\.dtype: .* \(got 'float8'\)"):

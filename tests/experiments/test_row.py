@@ -2,7 +2,6 @@ import hashlib
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from tests.experiments.rows import row
 RESULTS = Path(__file__).parents[2] / "results"
 
 
-def test_every_published_row_is_read_as_it_was_written() -> None:
+def test_every_published_row_is_read_as_it_was_written():
     """Every seventh, of every file."""
     lines = [
         line
@@ -24,13 +23,13 @@ def test_every_published_row_is_read_as_it_was_written() -> None:
     assert all(to_line(from_line(line)) == line for line in lines)
 
 
-def test_no_published_id_and_no_published_number_has_changed() -> None:
+def test_no_published_id_and_no_published_number_has_changed():
     """The digests in `published.json` were taken when the numbers were published; CHANGELOG names changes."""
     pinned = json.loads((Path(__file__).parent / "published.json").read_text())
     assert digests() == pinned
 
 
-def digests() -> dict[str, str]:
+def digests():
     """One hash per published file over what its rows measured, and how each ended."""
     numbers = (
         "accuracy", "relative_error", "rmse", "kernel_error", "mean_square", "bound_ratio", "least_bound",
@@ -46,7 +45,7 @@ def digests() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("status", ["done", "failed", "stopped"])
-def test_a_row_without_one_of_its_fields_is_refused_with_the_field(status: str) -> None:
+def test_a_row_without_one_of_its_fields_is_refused_with_the_field(status):
     check_row(row("a", status))
     told = {"accuracy": "expected one score", "solver": "expected a solver or a measure"}
     optional = {"predictions"} if status == "done" else {"solver"}
@@ -85,14 +84,12 @@ def test_a_row_without_one_of_its_fields_is_refused_with_the_field(status: str) 
         ({"schema": 1}, "expected a row of schema 2, got 1"),
     ],
 )
-def test_a_field_of_a_wrong_type_or_size_is_refused_with_the_field(
-    change: dict[str, Any], message: str
-) -> None:
+def test_a_field_of_a_wrong_type_or_size_is_refused_with_the_field(change, message):
     with pytest.raises(StoreError, match=re.escape(message)):
         from_line(json.dumps(row("a", **change)).encode())
 
 
 @pytest.mark.parametrize("line", [b"nonsense", b"[1, 2]", b"\xff\xfe", b"null", b'"\\ud800"', b"[" * 100_000])
-def test_a_line_that_is_no_object_is_damaged(line: bytes) -> None:
+def test_a_line_that_is_no_object_is_damaged(line):
     with pytest.raises(DamagedLineError):
         from_line(line)

@@ -2,59 +2,53 @@
 
 import heapq
 import random
-from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 from filelock import FileLock, Timeout
 
 from kfeat.cli.progress import Quiet
 from kfeat.data.generators import Dense, LargeQuadric
-from kfeat.errors import DataError, KfeatError, StoreError
+from kfeat.errors import DataError, StoreError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.estimates import Estimate
-from kfeat.experiments.plan import Again, Trial, pending, plan
-from kfeat.experiments.row import Row
+from kfeat.experiments.plan import pending, plan
 from kfeat.experiments.run import run_trials
-from kfeat.experiments.schedule import Event, ExperimentRun, Scheduler
+from kfeat.experiments.schedule import ExperimentRun, Scheduler
 from kfeat.experiments.store import LOCK, Store, gathered_rows, read_rows
 from kfeat.experiments.worker import WorkerOptions
 from tests.cells import fake_row
 from tests.experiments.rows import row
 
-Write = Callable[..., Path]
-
 
 class Clockwork:
     """An engine with `jobs` places, whose trials take seconds by their repeat, one if none are given."""
 
-    def __init__(self, jobs: int, seconds: dict[int, float], broken: Iterable[int] = ()) -> None:
+    def __init__(self, jobs, seconds, broken=()):
         self.options, self.here, self.alone = WorkerOptions(offline=True), False, jobs == 1
         self.jobs, self.seconds, self.broken = jobs, seconds, set(broken)
-        self.failing: set[int] = set()
-        self.running: list[tuple[float, int, Trial]] = []  # and when each ends
+        self.failing = set()
+        self.running = []  # and when each ends
         self.now = 0.0
-        self.ran: list[int] = []
+        self.ran = []
 
-    def has_room(self) -> bool:
+    def has_room(self):
         return len(self.running) < self.jobs
 
-    def submit(self, trial: Trial) -> None:
+    def submit(self, trial):
         assert self.has_room()
         self.ran.append(trial.repeat)
         heapq.heappush(self.running, (self.now + self.seconds.get(trial.repeat, 1.0), len(self.ran), trial))
 
-    def events(self) -> list[tuple[Trial, Row | KfeatError]]:
+    def events(self):
         self.now, _, trial = heapq.heappop(self.running)
         return [(trial, self._outcome(trial))]
 
-    def cancel(self, identities: Collection[str]) -> None:
+    def cancel(self, identities):
         self.running = [one for one in self.running if one[2].id not in identities]
         heapq.heapify(self.running)
 
-    def _outcome(self, trial: Trial) -> Row | KfeatError:
+    def _outcome(self, trial):
         if trial.repeat in self.broken:
             return DataError("own.csv: no such file")
         failed = {"status": "failed", "reason": "out of luck"} if trial.repeat in self.failing else {}
@@ -64,12 +58,12 @@ class Clockwork:
 class Notes(Quiet):
     """Keeps what happens, by the names of experiments and the repeats of trials."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.told_of: list[str] = []
-        self.events: dict[tuple[str, str], Event] = {}
+        self.told_of = []
+        self.events = {}
 
-    def tell(self, event: Event) -> None:
+    def tell(self, event):
         super().tell(event)
         self.events[event.what, event.experiment] = event
         if event.what in ("begin", "end"):
@@ -81,14 +75,12 @@ class Notes(Quiet):
 class Turns:
     """Parts of a run in a folder, by their names, each with some of the trials."""
 
-    def __init__(
-        self, folder: Path, trials: list[Trial], engine: Clockwork, again: Again = "nothing"
-    ) -> None:
+    def __init__(self, folder, trials, engine, again="nothing"):
         self.folder, self.trials, self.engine, self.again = folder, trials, engine, again
         self.notes = Notes()
-        self.errors: dict[str, KfeatError | None] = {}
+        self.errors = {}
 
-    def ran(self, **parts: tuple[list[int], list[str]]) -> "Turns":
+    def ran(self, **parts):
         """Carry out parts, each given by the repeats of its trials and the names of those it shares with."""
         wanted = [self._part(name, *part) for name, part in parts.items()]
         for part in Scheduler(wanted, self.engine, self.notes, self.again).run():
@@ -96,45 +88,45 @@ class Turns:
             self.errors[part.name] = part.error
         return self
 
-    def _part(self, name: str, repeats: list[int], rows_from: list[str]) -> ExperimentRun:
-        def rows() -> dict[str, Row]:
+    def _part(self, name, repeats, rows_from):
+        def rows():
             return gathered_rows(self.folder, [name, *rows_from])
 
         plan = [self.trials[repeat] for repeat in repeats]
         return ExperimentRun(name, self.folder / name, lambda: plan, rows, rows_from=rows_from)
 
-    def needs(self, patch: pytest.MonkeyPatch, memory: int, **needs: int) -> None:
+    def needs(self, patch, memory, **needs):
         """Have trials need so many bytes of a memory, each 1 if nothing is said."""
         self.engine.options = WorkerOptions(memory=memory)
         self.engine.here = True
 
-        def estimates(trials: list[Trial], *_: object) -> dict[str, Estimate]:
+        def estimates(trials, *_):
             return {t.id: Estimate(1.0, needs.get(f"t{t.repeat}", 1)) for t in trials}
 
         patch.setattr("kfeat.experiments.schedule.estimates", estimates)
 
-    def saved(self, name: str) -> list[int]:
+    def saved(self, name):
         """The repeats of the rows in a part's folder."""
         return sorted(row["repeat"] for row in read_rows(self.folder / name).values())
 
 
 @pytest.fixture
-def trials(write: Write) -> list[Trial]:
+def trials(write):
     experiment = load_experiment(write(), repeats=40)
     trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
     return [trial for trial in trials if trial.map and trial.map.name == "tensor_sketch"]
 
 
 @pytest.fixture
-def turns(trials: list[Trial], tmp_path: Path) -> Callable[..., Turns]:
-    def made(jobs: int, again: Again = "nothing", broken: Iterable[int] = (), **seconds: float) -> Turns:
+def turns(trials, tmp_path):
+    def made(jobs, again="nothing", broken=(), **seconds):
         given = {int(key.lstrip("t")): value for key, value in seconds.items()}
         return Turns(tmp_path / "out", trials, Clockwork(jobs, given, broken), again)
 
     return made
 
 
-def test_trials_of_the_next_take_what_the_last_of_one_leaves_free(turns: Callable[..., Turns]) -> None:
+def test_trials_of_the_next_take_what_the_last_of_one_leaves_free(turns):
     run = turns(2, t0=9.0).ran(a=([0, 1], []), b=([2, 3, 4], []), c=([5], []))
     assert run.engine.now == 9.0
     assert [run.saved(name) for name in "abc"] == [[0, 1], [2, 3, 4], [5]]
@@ -145,8 +137,8 @@ def test_trials_of_the_next_take_what_the_last_of_one_leaves_free(turns: Callabl
 
 
 def test_one_trial_at_a_time_each_experiment_has_ended_before_the_next_begins(
-    turns: Callable[..., Turns],
-) -> None:
+    turns,
+):
     """Or the work of beginning would disturb a trial that is timed."""
     run = turns(1).ran(a=([0], []), b=([0], ["a"]), c=([1], []))
     assert run.notes.told_of == [
@@ -156,8 +148,8 @@ def test_one_trial_at_a_time_each_experiment_has_ended_before_the_next_begins(
 
 
 def test_a_trial_that_failed_for_another_does_not_count_as_done_and_does_not_run_again(
-    turns: Callable[..., Turns],
-) -> None:
+    turns,
+):
     run = turns(1)
     run.engine.failing = {1}
     run.ran(a=([0, 1], []), b=([0, 1, 2], ["a"]))
@@ -166,9 +158,7 @@ def test_a_trial_that_failed_for_another_does_not_count_as_done_and_does_not_run
     assert (len(begun.trials), begun.done) == (1, 1)
 
 
-def test_who_runs_in_the_next_folder_is_waited_for_once_nothing_runs_here(
-    turns: Callable[..., Turns], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_who_runs_in_the_next_folder_is_waited_for_once_nothing_runs_here(turns, caplog):
     """Who is there may wait for a folder of ours, so that both would wait for ever."""
     run = turns(2, t0=9.0)
     (run.folder / "b").mkdir(parents=True)
@@ -176,7 +166,7 @@ def test_who_runs_in_the_next_folder_is_waited_for_once_nothing_runs_here(
     other.acquire()
 
     class Leaves(Notes):
-        def tell(self, event: Event) -> None:
+        def tell(self, event):
             super().tell(event)
             if event.what == "end":
                 other.release()
@@ -188,11 +178,11 @@ def test_who_runs_in_the_next_folder_is_waited_for_once_nothing_runs_here(
     assert not caplog.records
 
 
-def test_what_to_run_is_found_out_under_the_lock(trials: list[Trial], tmp_path: Path) -> None:
+def test_what_to_run_is_found_out_under_the_lock(trials, tmp_path):
     """A process that waited for data meanwhile does not repeat what another one did."""
     locked = []
 
-    def rows() -> dict[str, Row]:
+    def rows():
         try:
             with FileLock(tmp_path / LOCK, timeout=0):
                 locked.append(False)
@@ -205,12 +195,10 @@ def test_what_to_run_is_found_out_under_the_lock(trials: list[Trial], tmp_path: 
     assert locked == [False, True]
 
 
-def test_an_error_ends_its_own_experiment(
-    turns: Callable[..., Turns], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_ends_its_own_experiment(turns, monkeypatch):
     append = Store.append
 
-    def on_a_full_disk(store: Store, row: Row) -> None:
+    def on_a_full_disk(store, row):
         if store.folder.name == "full":
             raise StoreError("no space left")
         append(store, row)
@@ -227,9 +215,9 @@ def test_an_error_ends_its_own_experiment(
     assert run.engine.now < 99.0  # nor is what ran waited for
 
 
-def test_folders_are_given_back_and_trials_ended_whatever_ends_a_run(turns: Callable[..., Turns]) -> None:
+def test_folders_are_given_back_and_trials_ended_whatever_ends_a_run(turns):
     class Interrupted(Notes):
-        def tell(self, event: Event) -> None:
+        def tell(self, event):
             super().tell(event)
             if event.what == "started" and event.trials[0].repeat == 2:
                 raise KeyboardInterrupt
@@ -246,9 +234,7 @@ def test_folders_are_given_back_and_trials_ended_whatever_ends_a_run(turns: Call
 
 
 @pytest.mark.parametrize(("jobs", "order"), [(1, [0, 1, 2, 3]), (2, [2, 0, 3, 1])])
-def test_the_longest_come_first_where_several_run_at_a_time(
-    turns: Callable[..., Turns], monkeypatch: pytest.MonkeyPatch, jobs: int, order: list[int]
-) -> None:
+def test_the_longest_come_first_where_several_run_at_a_time(turns, monkeypatch, jobs, order):
     run, seconds = turns(jobs), (2.0, None, 5.0, 1.0)
     run.engine.here = True
     monkeypatch.setattr(
@@ -258,9 +244,7 @@ def test_the_longest_come_first_where_several_run_at_a_time(
     assert run.ran(a=([0, 1, 2, 3], [])).engine.ran == order
 
 
-def test_trials_run_together_that_fit_into_memory_together_and_none_waits_for_ever(
-    turns: Callable[..., Turns], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trials_run_together_that_fit_into_memory_together_and_none_waits_for_ever(turns, monkeypatch):
     run = turns(9, t0=3.5, t3=10.0, t4=10.0)
     run.needs(monkeypatch, 100, t0=60, t1=60, **{f"t{i}": 15 for i in range(2, 8)})
     run.ran(a=(list(range(8)), []))
@@ -271,9 +255,7 @@ def test_trials_run_together_that_fit_into_memory_together_and_none_waits_for_ev
     assert run.ran(b=(list(range(4)), [])).engine.ran == [0, 1, 2, 3]  # 2 fits beside 0, but not beside 1
 
 
-def test_a_trial_too_big_for_the_memory_is_a_failed_row_before_anything_starts(
-    turns: Callable[..., Turns], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trial_too_big_for_the_memory_is_a_failed_row_before_anything_starts(turns, monkeypatch):
     run = turns(1)
     run.needs(monkeypatch, 1000, t0=2000, t1=1001, t2=1000)
     run.ran(a=([0, 1, 2], []))
@@ -286,9 +268,7 @@ def test_a_trial_too_big_for_the_memory_is_a_failed_row_before_anything_starts(
     assert run.ran(a=([0, 1, 2], [])).engine.ran == [2, 0, 1]
 
 
-def test_an_experiment_for_whose_trials_there_is_no_memory_keeps_others_from_beginning(
-    turns: Callable[..., Turns], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_experiment_for_whose_trials_there_is_no_memory_keeps_others_from_beginning(turns, monkeypatch):
     """Or all would begin, and hold their folders, as long as the first ones take."""
     run = turns(4)
     run.needs(monkeypatch, 100, t0=60, t1=60, t2=60, t3=60)
@@ -298,19 +278,17 @@ def test_an_experiment_for_whose_trials_there_is_no_memory_keeps_others_from_beg
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_whatever_is_shared_each_runs_once_and_is_told_once_it_is_whole(
-    turns: Callable[..., Turns], seed: int
-) -> None:
+def test_whatever_is_shared_each_runs_once_and_is_told_once_it_is_whole(turns, seed):
     rng = random.Random(seed)
     seconds = {f"t{i}": rng.choice([0.1, 1.0, 1.0, 30.0]) for i in range(40)}
-    parts: dict[str, tuple[list[int], list[str]]] = {}
+    parts = {}
     for name in "abcdef":
         own = rng.sample(range(40), rng.randint(0, 12))
         row_sources = rng.sample(sorted(parts), rng.randint(0, min(2, len(parts))))
         taken = [i for other in row_sources for i in rng.sample(parts[other][0], len(parts[other][0]) // 2)]
         parts[name] = (list(dict.fromkeys([*own, *taken])), row_sources)
     jobs, broken = rng.randint(1, 5), rng.sample(range(40), rng.choice([0, 0, 1, 4]))
-    again: Again = rng.choice(["nothing", "everything"])
+    again = rng.choice(["nothing", "everything"])
     run = turns(jobs, again, broken, **seconds).ran(**parts)
     told = [line for line in run.notes.told_of if line.startswith("told ")]
     assert sorted(told) == [f"told {name}" for name in "abcdef"]
@@ -327,14 +305,14 @@ def test_whatever_is_shared_each_runs_once_and_is_told_once_it_is_whole(
         assert [line for line in later.notes.told_of if line.startswith("told ")] == sorted(told)
 
 
-def test_seconds_on_more_threads_than_the_row_says_are_measured_anew(trials: list[Trial]) -> None:
+def test_seconds_on_more_threads_than_the_row_says_are_measured_anew(trials):
     one, two = trials[:2]
     rows = {one.id: row(one.id), two.id: row(two.id, seconds={"train": {"cpu": 1.8, "wall": 1.0}})}
     assert pending([one, two], rows) == []
     assert pending([one, two], rows, "untimed") == [two]
 
 
-def test_only_as_much_is_timed_again_as_gives_each_cell_its_number_of_timed_runs(trials: list[Trial]) -> None:
+def test_only_as_much_is_timed_again_as_gives_each_cell_its_number_of_timed_runs(trials):
     trials = trials[:5]
     timed = [False, True, False, False, None]  # None: without a row, so that it runs anyway
     rows = {t.id: row(t.id, timed=done) for t, done in zip(trials, timed, strict=True) if done is not None}
@@ -347,13 +325,11 @@ def test_only_as_much_is_timed_again_as_gives_each_cell_its_number_of_timed_runs
     assert pending(trials[:4], rows, 1) == trials[:2]
 
 
-def test_generated_data_that_no_cache_keeps_are_made_where_they_are_used_alone(
-    turns: Callable[..., Turns], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_generated_data_that_no_cache_keeps_are_made_where_they_are_used_alone(turns, monkeypatch):
     run, loaded = turns(1), []
     run.engine.here = True
     monkeypatch.setattr("kfeat.experiments.schedule.load_raw", lambda source, **_: loaded.append(source))
-    sources: list[Any] = [Dense(name="dense", n=10, d=2), LargeQuadric(name="large_quadric", n=10, d=2)]
+    sources = [Dense(name="dense", n=10, d=2), LargeQuadric(name="large_quadric", n=10, d=2)]
     run.trials = [
         replace(trial, source=source) for trial, source in zip(run.trials, [*sources, "adult"], strict=False)
     ]

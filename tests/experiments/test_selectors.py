@@ -1,8 +1,6 @@
 """Flat keys: a row has those of its trial, so that what a config selects can be selected among rows."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -43,16 +41,14 @@ FILES = [
         ({"nonesuch": None}, 0),
     ],
 )
-def test_a_selector_takes_equal_values_or_one_of_a_list(
-    write: Callable[..., Path], selector: dict[str, Any], number: int
-) -> None:
+def test_a_selector_takes_equal_values_or_one_of_a_list(write, selector, number):
     experiment = load_experiment(write())
     trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
     assert sum(matches(selector, trial) for trial in trials) == number
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(CONFIGS)))
-def test_a_row_says_of_its_trial_what_the_plan_says(path: Path) -> None:
+def test_a_row_says_of_its_trial_what_the_plan_says(path):
     experiment = load_experiment(path)
     trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
     for trial in trials[:: max(1, len(trials) // 20)]:
@@ -70,7 +66,7 @@ def test_a_row_says_of_its_trial_what_the_plan_says(path: Path) -> None:
         )
 
 
-def test_what_was_learnt_stands_under_keys_of_its_own() -> None:
+def test_what_was_learnt_stands_under_keys_of_its_own():
     row = {"learnt": {"kernel": {"gamma": 0.5, "kernels.0.gamma": 2.0}, "solver": {"eps": 0.1}}}
     expected = {"learnt.kernel.gamma": 0.5, "learnt.kernel.kernels.0.gamma": 2.0, "learnt.solver.eps": 0.1}
     assert dict(learnt_values(row)) == expected
@@ -80,7 +76,7 @@ def test_what_was_learnt_stands_under_keys_of_its_own() -> None:
 IDS = ["abc1", "abc2", "abd", "e", "ef"]
 
 
-def test_a_beginning_that_only_one_id_has_stands_for_it() -> None:
+def test_a_beginning_that_only_one_id_has_stands_for_it():
     assert ids_beginning(["abd", "abc2", "ab" + "d"], IDS, "x") == ["abd", "abc2"]
     assert ids_beginning(["e"], IDS, "x") == ["e"]  # a whole id, though another begins so
 
@@ -93,7 +89,7 @@ def test_a_beginning_that_only_one_id_has_stands_for_it() -> None:
         ("", "no trial of small.yaml"),
     ],
 )
-def test_another_beginning_is_a_sentence(prefix: str, words: str) -> None:
+def test_another_beginning_is_a_sentence(prefix, words):
     with pytest.raises(ConfigError) as refused:
         ids_beginning([prefix], IDS, "small.yaml")
     assert words in str(refused.value)

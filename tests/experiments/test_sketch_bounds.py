@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from kfeat.experiments.measures.sketch_bounds import (
-    Numbers,
     Pairs,
     corrected,
     exact_variance,
@@ -22,11 +21,11 @@ Y = np.array([[1.0, 1.0], [0.4, 2.0], [0.3, 1.0], [2.0, 0.9], [1.0, -1.0], [1.0,
 LIKE = np.array([True, False, True, False, False, True])  # <x, y>^2 >= sum x_i^2 y_i^2
 
 
-def pairs_of(x: Numbers, y: Numbers, degree: int, D: int) -> Pairs:
+def pairs_of(x, y, degree, D):
     return Pairs(np.atleast_2d(x), np.atleast_2d(y), degree, D)
 
 
-def variance_of(pairs: Pairs) -> Numbers:
+def variance_of(pairs):
     """The variance of each pair, which test_sketches.py proves by all hash tables and all signs."""
     return np.array(
         [tensor_sketch_variance(x, y, pairs.degree, pairs.D) for x, y in zip(pairs.x, pairs.y, strict=True)]
@@ -34,14 +33,14 @@ def variance_of(pairs: Pairs) -> Numbers:
 
 
 @pytest.mark.parametrize(("degree", "D"), [*product((1, 2, 3), (1, 2, 3, 64))])
-def test_the_variance_is_the_one_over_all_hashes_and_signs(degree: int, D: int) -> None:
+def test_the_variance_is_the_one_over_all_hashes_and_signs(degree, D):
     pairs = pairs_of(X, Y, degree, D)
     np.testing.assert_allclose(pairs.kernel, (X * Y).sum(axis=1) ** degree)
     np.testing.assert_allclose(exact_variance(pairs), variance_of(pairs), rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("D", [2, 3, 50])
-def test_for_one_sketch_all_are_lemma_2_and_within_lemma_3(D: int) -> None:
+def test_for_one_sketch_all_are_lemma_2_and_within_lemma_3(D):
     pairs = pairs_of(X, Y, 1, D)
     i, j = np.array([[0, 1], [1, 0]])  # all i != j
     lemma_2 = (X[:, i] ** 2 * Y[:, j] ** 2 + X[:, i] * Y[:, i] * X[:, j] * Y[:, j]).sum(axis=1) / D
@@ -51,12 +50,12 @@ def test_for_one_sketch_all_are_lemma_2_and_within_lemma_3(D: int) -> None:
 
 
 @pytest.mark.parametrize("degree", [1, 2])
-def test_the_extended_versions_bound_is_the_variance_with_two_buckets(degree: int) -> None:
+def test_the_extended_versions_bound_is_the_variance_with_two_buckets(degree):
     pairs = pairs_of(X, Y, degree, 2)
     np.testing.assert_allclose(variance_of(pairs), extended(pairs), atol=1e-12)
 
 
-def test_the_extended_versions_bound_holds_for_points_that_are_alike_and_no_others() -> None:
+def test_the_extended_versions_bound_holds_for_points_that_are_alike_and_no_others():
     """With three buckets: equality only at a point with one feature; x = (1, 1), y = (1, -1) would have 0."""
     pairs = pairs_of(X, Y, 2, 3)
     variance = variance_of(pairs)
@@ -68,7 +67,7 @@ def test_the_extended_versions_bound_holds_for_points_that_are_alike_and_no_othe
     assert variance[0] > lemma_6(pairs)[0]
 
 
-def test_the_corrected_bound_is_between_the_variance_and_the_worst_case() -> None:
+def test_the_corrected_bound_is_between_the_variance_and_the_worst_case():
     rng = np.random.default_rng(0)
     for degree, D, d in product((1, 2, 3, 4, 5), (1, 2, 3, 64, 65), (1, 2, 20)):
         x, y = rng.standard_normal((2, 200, d))
@@ -82,14 +81,14 @@ def test_the_corrected_bound_is_between_the_variance_and_the_worst_case() -> Non
             assert (corrected(pairs) <= worst * (1 + 1e-9)).all()
 
 
-def test_lemma_7_is_chebyshevs_inequality_with_lemma_6() -> None:
+def test_lemma_7_is_chebyshevs_inequality_with_lemma_6():
     pairs = pairs_of([[0.6, 0.8]], [[1.0, 0.0]], 2, 50)  # the cosine is 0.6
     errors, bounds = lemma_7(pairs, 1)
     np.testing.assert_allclose(errors[:, 0], np.array([0.25, 0.5, 1, 2]) * 0.36)
     np.testing.assert_allclose(bounds[:, 0], 2 / (50 * np.array([0.25, 0.5, 1, 2]) ** 2 * 0.6**4))
 
 
-def test_lemma_10_takes_the_least_delta_that_its_conditions_allow() -> None:
+def test_lemma_10_takes_the_least_delta_that_its_conditions_allow():
     for d, degree, D in ((400, 4, 1024), (400, 2, 1024), (20, 3, 64), (5, 1, 10**6)):
         x = np.ones((1, d)) / np.sqrt(d)
         errors, bounds = lemma_10(pairs_of(x, x, degree, D), 1)
@@ -100,7 +99,7 @@ def test_lemma_10_takes_the_least_delta_that_its_conditions_allow() -> None:
             assert max(slack) > 0
 
 
-def test_lemma_10_says_nothing_below_50_features_or_of_rows_with_few_values() -> None:
+def test_lemma_10_says_nothing_below_50_features_or_of_rows_with_few_values():
     spread, few = np.ones((1, 10**6)) / 10**3, np.ones((1, 14)) / np.sqrt(14)
     assert (lemma_10(pairs_of(spread, spread, 2, 49), 1)[1] > 1).all()
     assert (lemma_10(pairs_of(spread, spread, 2, 60), 1)[1] < 1).any()

@@ -1,9 +1,7 @@
 import json
 import os
 import resource
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -22,7 +20,7 @@ from kfeat.experiments.store import (
 from tests.experiments.rows import row
 
 
-def test_the_latest_row_of_an_identity_counts(tmp_path: Path) -> None:
+def test_the_latest_row_of_an_identity_counts(tmp_path):
     with Store(tmp_path) as store:
         store.append(row("a", accuracy=0.1))
         store.append(row("b", accuracy=0.2))
@@ -30,7 +28,7 @@ def test_the_latest_row_of_an_identity_counts(tmp_path: Path) -> None:
     assert {key: value["accuracy"] for key, value in read_rows(tmp_path).items()} == {"a": 0.3, "b": 0.2}
 
 
-def test_half_a_row_is_ignored_and_then_cut_off(tmp_path: Path) -> None:
+def test_half_a_row_is_ignored_and_then_cut_off(tmp_path):
     write_rows(tmp_path, [row("a")])
     first = (tmp_path / ROWS).read_bytes()
     second = json.dumps(row("b")).encode()
@@ -43,7 +41,7 @@ def test_half_a_row_is_ignored_and_then_cut_off(tmp_path: Path) -> None:
     assert not (tmp_path / DAMAGED).exists()
 
 
-def test_a_whole_row_counts_though_an_editor_took_its_end_of_line(tmp_path: Path) -> None:
+def test_a_whole_row_counts_though_an_editor_took_its_end_of_line(tmp_path):
     a, b, c = (to_line(row(name)) for name in "abc")
     (tmp_path / ROWS).write_bytes(a + b[:-1])
     assert set(read_rows(tmp_path)) == {"a", "b"}
@@ -62,9 +60,7 @@ GARBAGE += [to_line(row("x"))[:100]]
 
 
 @pytest.mark.parametrize("garbage", GARBAGE)
-def test_a_damaged_line_costs_itself_only_and_is_set_aside_by_the_next_writer(
-    tmp_path: Path, garbage: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_damaged_line_costs_itself_only_and_is_set_aside_by_the_next_writer(tmp_path, garbage, caplog):
     a, b = to_line(row("a")), to_line(row("b"))
     text = a + garbage + b"\n" + b
     (tmp_path / ROWS).write_bytes(text)
@@ -86,7 +82,7 @@ def test_a_damaged_line_costs_itself_only_and_is_set_aside_by_the_next_writer(
 
 
 @contextmanager
-def files_limited_to(size: int) -> Iterator[None]:
+def files_limited_to(size):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
@@ -95,7 +91,7 @@ def files_limited_to(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_row_that_the_disk_takes_in_part_only_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_row_that_the_disk_takes_in_part_only_is_an_error_and_leaves_nothing(tmp_path):
     with Store(tmp_path) as store:
         store.append(row("a"))
         before = (tmp_path / ROWS).read_bytes()
@@ -107,7 +103,7 @@ def test_a_row_that_the_disk_takes_in_part_only_is_an_error_and_leaves_nothing(t
 
 
 @pytest.mark.parametrize("kind", ["folder", "fifo", "device"])
-def test_what_is_no_file_of_rows_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+def test_what_is_no_file_of_rows_is_refused_at_once(tmp_path, kind):
     path = tmp_path / ROWS
     if kind == "folder":
         path.mkdir()
@@ -121,12 +117,12 @@ def test_what_is_no_file_of_rows_is_refused_at_once(tmp_path: Path, kind: str) -
         pass
 
 
-def write_after_waiting(folder: Path) -> None:
+def write_after_waiting(folder):
     with Store(folder) as store:
         store.append(row("second"))
 
 
-def test_a_second_writer_says_so_and_waits(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_second_writer_says_so_and_waits(tmp_path, caplog):
     second = Thread(target=write_after_waiting, args=(tmp_path,))
     with Store(tmp_path) as store:
         second.start()
@@ -140,14 +136,14 @@ def test_a_second_writer_says_so_and_waits(tmp_path: Path, caplog: pytest.LogCap
     assert said[0].startswith(f"{tmp_path}: another kfeat is running this experiment; waiting")
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be written"), Store(tmp_path / "file" / "below"):
         pass
 
 
-def test_rows_of_several_folders_are_gathered_the_better_first(tmp_path: Path) -> None:
-    def named(key: str, status: str, timed: bool, where: str) -> dict[str, object]:
+def test_rows_of_several_folders_are_gathered_the_better_first(tmp_path):
+    def named(key, status, timed, where):
         return row(key, status, where=where, timed=timed)
 
     write_rows(tmp_path / "own", [named("a", "done", False, "own"), named("b", "done", True, "own")])
@@ -173,7 +169,7 @@ def test_rows_of_several_folders_are_gathered_the_better_first(tmp_path: Path) -
     assert {key: value["where"] for key, value in rows.items()} == best
 
 
-def test_folders_with_rows_are_found_behind_links_too_and_once(tmp_path: Path) -> None:
+def test_folders_with_rows_are_found_behind_links_too_and_once(tmp_path):
     root, elsewhere = tmp_path / "runs", tmp_path / "scratch/one"
     for folder in (root / "a/b", root / "c", elsewhere / "d"):
         write_rows(folder, [row("x")])
@@ -187,7 +183,7 @@ def test_folders_with_rows_are_found_behind_links_too_and_once(tmp_path: Path) -
     assert folders_with_rows(tmp_path / "none") == []
 
 
-def test_what_a_full_disk_leaves_of_a_new_file_is_removed(tmp_path: Path) -> None:
+def test_what_a_full_disk_leaves_of_a_new_file_is_removed(tmp_path):
     write_rows(tmp_path, [row("a")])
     with files_limited_to(1000), pytest.raises(StoreError, match="cannot be written"):
         write_rows(tmp_path, [row("b", "failed", reason="x" * 5000)])

@@ -1,18 +1,16 @@
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.config import Experiment, load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.paper import choices
 from tests.switches import SWITCHED
 
 
 @pytest.fixture
-def load(tmp_path: Path) -> Callable[..., Experiment]:
-    def loader(*overrides: str) -> Experiment:
+def load(tmp_path):
+    def loader(*overrides):
         path = tmp_path / "switched.yaml"
         path.write_text(SWITCHED)
         return load_experiment(path, overrides)
@@ -20,7 +18,7 @@ def load(tmp_path: Path) -> Callable[..., Experiment]:
     return loader
 
 
-def test_every_parameter_that_numbers_depend_on_is_a_switch(load: Callable[..., Experiment]) -> None:
+def test_every_parameter_that_numbers_depend_on_is_a_switch(load):
     found = choices(load().settings)
     for key in (
         "dataset", "protocol.scale", "protocol.split", "protocol.binarise", "protocol.constant_features",
@@ -37,7 +35,7 @@ def test_every_parameter_that_numbers_depend_on_is_a_switch(load: Callable[..., 
     assert not any(v.default for v in found["map.n_components"])
 
 
-def test_what_is_not_run_has_no_switches(load: Callable[..., Experiment]) -> None:
+def test_what_is_not_run_has_no_switches(load):
     found = choices(load("solvers.mapped=null").settings)
     assert not any(key.startswith("map") for key in found)
     assert "solver.bias" not in found
@@ -61,9 +59,7 @@ def test_what_is_not_run_has_no_switches(load: Callable[..., Experiment]) -> Non
         ("1.key=map.degree_lw 2.key=solver.libsvn.C", "2 problems in this file"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(
-    load: Callable[..., Experiment], overrides: str, words: str
-) -> None:
+def test_what_is_wrong_is_told_with_its_place(load, overrides, words):
     with pytest.raises(ConfigError) as error:
         load(*(f"switches.{each}" for each in re.split(r" (?=\d\.)", overrides)))
     expected = f"switches{words}" if words.startswith("[") else words

@@ -1,7 +1,5 @@
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
-from pathlib import Path
 
 import pytest
 
@@ -11,20 +9,17 @@ from kfeat.errors import DataError
 from kfeat.experiments import clock
 from kfeat.experiments.clock import Watch
 from kfeat.experiments.measures import kernel_error
-from kfeat.experiments.plan import Trial
 from kfeat.experiments.selectors import quantity_named
 from kfeat.kernels import Gaussian
 from tests.cells import planned, run
 
-Write = Callable[..., Path]
-
 
 @pytest.fixture
-def trials(write: Write) -> list[Trial]:
+def trials(write):
     return planned(write())
 
 
-def test_a_row_says_what_was_done_and_how_it_went(trials: list[Trial]) -> None:
+def test_a_row_says_what_was_done_and_how_it_went(trials):
     row = run(trials[0])
     assert row["status"] == "done"
     assert 0.5 < row["accuracy"] < 1
@@ -35,20 +30,20 @@ def test_a_row_says_what_was_done_and_how_it_went(trials: list[Trial]) -> None:
     assert row["peak_memory_mb"] is None or row["peak_memory_mb"] > 10
 
 
-def test_the_same_trial_gives_the_same_predictions(trials: list[Trial]) -> None:
+def test_the_same_trial_gives_the_same_predictions(trials):
     rows = [run(trials[1]) for _ in range(2)]
     assert rows[0]["predictions"] == rows[1]["predictions"]
     assert run(trials[3])["predictions"] != rows[0]["predictions"]  # another repeat
 
 
-def test_data_that_are_not_the_ones_planned_with_are_refused(trials: list[Trial]) -> None:
+def test_data_that_are_not_the_ones_planned_with_are_refused(trials):
     with pytest.raises(
         DataError, match=r"differs from the data with which this run began: .*run the command again"
     ):
         run(replace(trials[0], fingerprint="0" * 64))
 
 
-def test_a_split_that_cannot_be_learnt_from_fails_its_own_repeat_only(write: Write, tmp_path: Path) -> None:
+def test_a_split_that_cannot_be_learnt_from_fails_its_own_repeat_only(write, tmp_path):
     """One of 40 rows is of the second class: a quarter of the splits leave it out of the training rows."""
     rows = "".join(f"{a},{a % 3},{'ab'[a == 7]}\n" for a in range(40))
     (tmp_path / "rare.csv").write_text(f"x,y,class\n{rows}")
@@ -67,7 +62,7 @@ def test_a_split_that_cannot_be_learnt_from_fails_its_own_repeat_only(write: Wri
         run(trials[0])
 
 
-def test_a_row_is_timed_only_on_an_idle_machine(trials: list[Trial], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_is_timed_only_on_an_idle_machine(trials, monkeypatch):
     others = count(0.0, 10.0)  # ten seconds of other processes in every phase
     monkeypatch.setattr(clock, "process_time", lambda: 0.0)  # whatever threads this process has
     monkeypatch.setattr(Watch, "was_idle", lambda _: True)
@@ -82,9 +77,7 @@ def test_a_row_is_timed_only_on_an_idle_machine(trials: list[Trial], monkeypatch
     assert run(trials[0])["timed"] is True
 
 
-def test_a_row_is_timed_only_if_its_cpu_seconds_fit_its_threads(
-    trials: list[Trial], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_is_timed_only_if_its_cpu_seconds_fit_its_threads(trials, monkeypatch):
     monkeypatch.setattr(clock, "busy_seconds", lambda: 0.0)
     monkeypatch.setattr(clock, "perf_counter", count(0.0, 1.0).__next__)  # long enough to tell by itself
     monkeypatch.setattr(clock, "process_time", count(0.0, 1.8).__next__)  # as on two cores
@@ -92,7 +85,7 @@ def test_a_row_is_timed_only_if_its_cpu_seconds_fit_its_threads(
     assert (one["timed"], two["timed"]) == (False, True)
 
 
-def test_a_width_is_the_same_for_the_map_and_the_exact_machine(write: Write) -> None:
+def test_a_width_is_the_same_for_the_map_and_the_exact_machine(write):
     kernel, maps = "{name: exponential, sigma: mean_distance}", "[{name: nystrom, n_components: 300}]"
     trials = planned(write(), f"kernel={kernel}", f"maps={maps}")
     mapped, exact = run(trials[0]), run(trials[-1])
@@ -100,17 +93,15 @@ def test_a_width_is_the_same_for_the_map_and_the_exact_machine(write: Write) -> 
     assert abs(mapped["accuracy"] - exact["accuracy"]) < 0.05
 
 
-def test_map_and_solver_draw_from_the_seeds_that_the_row_names(
-    trials: list[Trial], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_map_and_solver_draw_from_the_seeds_that_the_row_names(trials, monkeypatch):
     """Both repeats would otherwise be one draw, and their spread a rounding error."""
     assert trials[1].map is not None
     met = []
     for cls in (trials[1].map.cls, trials[1].solver.cls):
         fit = cls.fit
 
-        def spy(self: object, *arguments: object, fit: Callable[..., object] = fit) -> object:
-            met.append(self.random_state)  # type: ignore[attr-defined]
+        def spy(self, *arguments, fit=fit):
+            met.append(self.random_state)
             return fit(self, *arguments)
 
         monkeypatch.setattr(cls, "fit", spy)
@@ -120,7 +111,7 @@ def test_map_and_solver_draw_from_the_seeds_that_the_row_names(
     assert len(set(met)) == 4
 
 
-def test_a_measure_stands_in_the_place_of_a_solver(write: Write) -> None:
+def test_a_measure_stands_in_the_place_of_a_solver(write):
     for measure, score, phases in (
         ("{name: kernel_error, n_rows: 50}", "kernel_error", {"fit", "sample"}),
         ("{name: map_time}", "mean_square", {"map_fit", "map_train"}),
@@ -137,12 +128,10 @@ def test_a_measure_stands_in_the_place_of_a_solver(write: Write) -> None:
     assert {trial.id for trial in error}.isdisjoint(trial.id for trial in trials)
 
 
-def test_the_kernel_error_of_all_maps_is_taken_on_the_same_rows(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_kernel_error_of_all_maps_is_taken_on_the_same_rows(write, monkeypatch):
     seen = []
 
-    def recorded(X: object, n_rows: int, seed: int) -> object:
+    def recorded(X, n_rows, seed):
         rows, unseen = sampled_rows(X, n_rows, seed)
         seen.append(rows)
         return rows, unseen
@@ -155,7 +144,7 @@ def test_the_kernel_error_of_all_maps_is_taken_on_the_same_rows(
     assert all((rows == seen[0]).all() for rows in seen)
 
 
-def test_a_row_says_what_was_learnt_in_the_place_of_parameters(write: Write) -> None:
+def test_a_row_says_what_was_learnt_in_the_place_of_parameters(write):
     """The bandwidth from the data, C by cross-validation, LIBLINEAR's own tolerance; quantities read them."""
     trials = planned(
         write(),

@@ -1,6 +1,5 @@
 """The configs of years, census and Gisette, whose files could not be had, run on files of their formats."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +19,12 @@ YEARS = RNG.integers(1950, 2010, len(X))
 LABELS = np.where(X[:, 0] > np.median(X[:, 0]), 1, -1)
 
 
-def years(folder: Path) -> None:
+def years(folder):
     lines = [",".join(map(str, [year, *row / 8])) for year, row in zip(YEARS, X, strict=True)]
     (folder / "YearPredictionMSD.txt").write_text("\n".join(lines) + "\n")
 
 
-def census(folder: Path) -> None:
+def census(folder):
     train, test = slice(ROWS), slice(ROWS, None)
     arrays = {
         "Xtrain": X[train].T,
@@ -36,7 +35,7 @@ def census(folder: Path) -> None:
     savemat(folder / "census.mat", {name: array / 1.0 for name, array in arrays.items()})
 
 
-def gisette(folder: Path) -> None:
+def gisette(folder):
     for part, rows in (("train", slice(ROWS)), ("valid", slice(ROWS, None))):
         np.savetxt(folder / f"gisette_{part}.data", X[rows], fmt="%d", delimiter=" ", newline=" \n")
         np.savetxt(folder / f"gisette_{part}.labels", LABELS[rows], fmt="%d")
@@ -50,9 +49,7 @@ def gisette(folder: Path) -> None:
         (gisette, "pham_pagh_2013/table1_gisette"),
     ],
 )
-def test_the_config_runs_once_its_files_are_there(
-    write: Callable[[Path], None], config: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_config_runs_once_its_files_are_there(write, config, tmp_path, monkeypatch):
     name = write.__name__
     (tmp_path / name).mkdir()
     write(tmp_path / name)

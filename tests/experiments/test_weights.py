@@ -1,7 +1,6 @@
 """The distribution of learnt weights; the kernel error on held out rows, and of maps without features."""
 
 from contextlib import nullcontext
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,13 +18,13 @@ X = np.random.default_rng(0).standard_normal((200, 3))
 KERNEL = Gaussian(0.5)
 
 
-def of(measure: Any, feature_map: Any, rows: Any = X) -> dict[str, Any]:
+def of(measure, feature_map, rows=X):
     return measure.of(feature_map, rows, lambda phase: nullcontext(), 0)
 
 
 @pytest.mark.parametrize("D", [40, 41])
 @pytest.mark.parametrize("sign", ["signed", "nonnegative"])
-def test_the_distribution_is_that_of_the_weights_over_the_plain_ones(D: int, sign: Any) -> None:
+def test_the_distribution_is_that_of_the_weights_over_the_plain_ones(D, sign):
     m = SES(KERNEL, D, sign=sign, random_state=0)
     row = of(Weights(), m)
     ratio = m.weights_ / m.plain_weights()
@@ -42,12 +41,12 @@ def test_the_distribution_is_that_of_the_weights_over_the_plain_ones(D: int, sig
     assert (negative > 0, zero > 0) == ((True, False) if sign == "signed" else (False, True))
 
 
-def test_a_map_without_weights_is_refused() -> None:
+def test_a_map_without_weights_is_refused():
     with pytest.raises(ParameterError, match=r"weights: expected a map that learns weights.*RandomFourier"):
         of(Weights(), RandomFourier(KERNEL, 40))
 
 
-def test_held_out_rows_are_not_fitted_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_held_out_rows_are_not_fitted_to(monkeypatch):
     fitted = []
     fit = RandomFourier.fit
     monkeypatch.setattr(RandomFourier, "fit", lambda self, rows: fitted.append(rows) or fit(self, rows))
@@ -64,7 +63,7 @@ def test_held_out_rows_are_not_fitted_to(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("rows", [X, csr_array(X)], ids=["dense", "sparse"])
 @pytest.mark.parametrize("name", ["ses", "bayesian_quadrature"])
-def test_signed_weights_have_a_kernel_error_without_features(name: str, rows: Any) -> None:
+def test_signed_weights_have_a_kernel_error_without_features(name, rows):
     m = MAPS[name](KERNEL, 40, sign="signed", random_state=0)
     row = of(KernelError(), m, rows)
     assert row["columns"] is None
@@ -77,6 +76,6 @@ def test_signed_weights_have_a_kernel_error_without_features(name: str, rows: An
 
 
 @pytest.mark.parametrize("n_rows", [199, 1000])
-def test_more_rows_to_hold_out_than_can_be_are_refused(n_rows: int) -> None:
+def test_more_rows_to_hold_out_than_can_be_are_refused(n_rows):
     with pytest.raises(ParameterError, match=rf"expected 3 to 198 rows to hold out of 200.*got {n_rows:,}"):
         of(KernelError(n_rows, held_out=True), RandomFourier(KERNEL, 40))

@@ -1,16 +1,12 @@
 """Kernels and maps within others, in YAML: read, named, kept in rows, and refused where they do not fit."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from kfeat.analysis.names import component
 from kfeat.data import fingerprint
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import registries
-from kfeat.experiments.config import Experiment, load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import every_trial
 from kfeat.experiments.trial import run_trial
 
@@ -21,14 +17,14 @@ MAPS = """[{name: stacked,
 
 
 @pytest.fixture
-def load(write: Callable[..., Path]) -> Callable[..., Experiment]:
-    def loaded(*overrides: str, kernel: str = KERNEL, maps: str = MAPS) -> Experiment:
+def load(write):
+    def loaded(*overrides, kernel=KERNEL, maps=MAPS):
         return load_experiment(write(), [f"kernel={kernel}", f"maps={maps}", *overrides], exact=False)
 
     return loaded
 
 
-def test_lists_within_are_values_and_their_items_have_axes(load: Callable[..., Experiment]) -> None:
+def test_lists_within_are_values_and_their_items_have_axes(load):
     (setting,) = load().settings
     assert [len(setting.kernels), len(setting.maps)] == [2, 2]
     assert [kernel.build().formula for kernel in setting.kernels] == [
@@ -38,8 +34,8 @@ def test_lists_within_are_values_and_their_items_have_axes(load: Callable[..., E
 
 
 def test_a_row_has_every_parameter_of_what_is_within_and_its_bandwidth(
-    load: Callable[..., Experiment],
-) -> None:
+    load,
+):
     trial = next(every_trial(load(), {"digits": fingerprint("digits") or ""}))
     row = run_trial(trial, threads=1, alone=False, mirror=None, offline=True)
     assert row["status"] == "done"
@@ -51,10 +47,8 @@ def test_a_row_has_every_parameter_of_what_is_within_and_its_bandwidth(
     assert row["learnt"]["kernel"].keys() == {"kernels.0.gamma"}
 
 
-def test_ids_and_draws_depend_on_what_is_within_but_draws_not_on_versions(
-    load: Callable[..., Experiment], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def trials() -> list[Any]:
+def test_ids_and_draws_depend_on_what_is_within_but_draws_not_on_versions(load, monkeypatch):
+    def trials():
         return list(every_trial(load("repeats=1"), {"digits": "x"}))
 
     before = trials()
@@ -69,7 +63,7 @@ def test_ids_and_draws_depend_on_what_is_within_but_draws_not_on_versions(
     assert [trial.seeds for trial in trials()] == seeds
 
 
-def test_names_say_what_is_stacked(load: Callable[..., Experiment]) -> None:
+def test_names_say_what_is_stacked(load):
     maps = load().settings[0].maps
     assert [component(item, maps) for item in maps] == [
         f"Stacked, Random Fourier (D = {size}) + Tensor Sketch (D = 9)" for size in (8, 16)
@@ -89,8 +83,6 @@ def test_names_say_what_is_stacked(load: Callable[..., Experiment]) -> None:
         ("maps.0.maps=[3]", r"maps\[0\].maps\[0\]: expected a mapping with a `name`"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_place(
-    load: Callable[..., Experiment], override: str, message: str
-) -> None:
+def test_what_does_not_fit_is_refused_with_its_place(load, override, message):
     with pytest.raises(ConfigError, match=message):
         load(override)

@@ -1,48 +1,42 @@
 import os
 import pickle
 import signal
-from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing import active_children
-from pathlib import Path
 
 import psutil
 import pytest
 
 from kfeat.errors import EngineError
 from kfeat.experiments import worker as module
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.row import Row, within_threads
+from kfeat.experiments.row import within_threads
 from kfeat.experiments.worker import Worker, WorkerOptions, give_to_worker
 from tests.experiments.stand_ins import Pools, Quick, stand_ins
 
-Write = Callable[..., Path]
 OPTIONS = WorkerOptions(offline=True)
 ENDLESS = 1e9
 
 
-def row_of(worker: Worker, trial: Trial) -> Row:
+def row_of(worker, trial):
     """Hand a trial to a worker and wait until it has ended."""
     assert worker.start(pickle.dumps(trial))
     return awaited(worker)
 
 
-def awaited(worker: Worker) -> Row:
+def awaited(worker):
     while (row := worker.row()) is None:
         assert worker.connection.poll(60.0), "no row"
     return row
 
 
-def pid(worker: Worker) -> int:
+def pid(worker):
     """The process of a worker that has begun to work on a trial, by the only child there is."""
     (child,) = active_children()
     return child.pid or 0
 
 
 @pytest.mark.usefixtures("cold_processes")
-def test_every_library_works_on_as_many_threads_as_the_row_says(
-    write: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_library_works_on_as_many_threads_as_the_row_says(write, monkeypatch):
     """NumPy's and SciPy's wheels bring an OpenBLAS each, and SciPy's is loaded after the worker's start."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     worker = Worker(replace(OPTIONS, threads=2))
@@ -55,7 +49,7 @@ def test_every_library_works_on_as_many_threads_as_the_row_says(
 
 
 @pytest.mark.usefixtures("cold_processes")
-def test_the_time_limit_counts_the_trials_own_work_only(write: Write) -> None:
+def test_the_time_limit_counts_the_trials_own_work_only(write):
     """Neither the start of the process and the loading, seconds in all, nor time in which it is suspended."""
     endless, quick = stand_ins(write, Quick(ENDLESS), Quick(0.1))
     worker = Worker(replace(OPTIONS, time_limit=0.3))
@@ -74,7 +68,7 @@ def test_the_time_limit_counts_the_trials_own_work_only(write: Write) -> None:
     assert not worker.start(pickle.dumps(quick))
 
 
-def test_after_a_trial_whose_work_failed_no_limit_runs_on(write: Write) -> None:
+def test_after_a_trial_whose_work_failed_no_limit_runs_on(write):
     failing, quick = stand_ins(write, Quick(0.1, "fails"), Quick(0.01))
     worker = Worker(replace(OPTIONS, time_limit=0.115))
     assert row_of(worker, failing)["status"] == "failed"
@@ -92,15 +86,15 @@ def test_after_a_trial_whose_work_failed_no_limit_runs_on(write: Write) -> None:
     ],
 )
 def test_a_stopped_trial_counts_only_alone_on_an_idle_machine_and_before_the_test_rows(
-    write: Write, monkeypatch: pytest.MonkeyPatch, alone: bool, idle: bool, phase: str, counts: bool
-) -> None:
+    write, monkeypatch, alone, idle, phase, counts
+):
     monkeypatch.setattr(module, "was_idle", lambda others, wall: idle)
     worker = Worker(replace(OPTIONS, alone=alone, time_limit=0.01))
     row = row_of(worker, *stand_ins(write, Quick(ENDLESS, phase)))
     assert (row["status"], row["phase"], row["timed"]) == ("stopped", phase, counts)
 
 
-def test_a_worker_killed_in_mid_trial_is_a_failed_row(write: Write) -> None:
+def test_a_worker_killed_in_mid_trial_is_a_failed_row(write):
     (endless,) = stand_ins(write, Quick(ENDLESS))
     worker = Worker(replace(OPTIONS, time_limit=1e6))
     assert worker.start(pickle.dumps(endless))
@@ -113,7 +107,7 @@ def test_a_worker_killed_in_mid_trial_is_a_failed_row(write: Write) -> None:
     assert not active_children()
 
 
-def test_an_interrupted_trial_has_a_row_that_nobody_keeps(write: Write) -> None:
+def test_an_interrupted_trial_has_a_row_that_nobody_keeps(write):
     """To say more of it a Dask worker would import the libraries of its map and its solver."""
     (endless,) = stand_ins(write, Quick(ENDLESS))
     worker = Worker(OPTIONS)
@@ -123,7 +117,7 @@ def test_an_interrupted_trial_has_a_row_that_nobody_keeps(write: Write) -> None:
     assert not worker.alive
 
 
-def test_a_trial_that_cannot_be_unpickled_is_no_row(write: Write) -> None:
+def test_a_trial_that_cannot_be_unpickled_is_no_row(write):
     """Another version of kfeat sent it: a failed row would say that the trial itself is at fault."""
     worker = Worker(OPTIONS)
     for pickled in (b"cno_such_module\nTrial\n.", b"", b"cbuiltins\nopen\n(S'/nowhere'\ntR."):
@@ -135,7 +129,7 @@ def test_a_trial_that_cannot_be_unpickled_is_no_row(write: Write) -> None:
 
 
 @pytest.mark.usefixtures("cold_processes")
-def test_ctrl_c_while_a_worker_starts_is_not_its_own(write: Write, capfd: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_while_a_worker_starts_is_not_its_own(write, capfd):
     worker = Worker(OPTIONS)
     (trial,) = stand_ins(write, Quick())
     assert worker.start(pickle.dumps(trial))
@@ -147,7 +141,7 @@ def test_ctrl_c_while_a_worker_starts_is_not_its_own(write: Write, capfd: pytest
     assert not active_children()
 
 
-def test_a_process_without_a_trial_ends_after_its_rest(write: Write) -> None:
+def test_a_process_without_a_trial_ends_after_its_rest(write):
     worker = Worker(replace(OPTIONS, rest=0.05))
     first, second = stand_ins(write, Quick(), Quick())
     assert row_of(worker, first)["status"] == "done"

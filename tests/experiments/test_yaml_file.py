@@ -50,7 +50,7 @@ BOMB = "\n".join(
         (rb'a: "\e[2J"', ["U+001B is not allowed"]),
     ],
 )
-def test_a_bad_file_is_one_clear_error(tmp_path: Path, content: bytes, words: list[str]) -> None:
+def test_a_bad_file_is_one_clear_error(tmp_path, content, words):
     path = tmp_path / "bad.yaml"
     path.write_bytes(content)
     with pytest.raises(ConfigError) as error:
@@ -64,7 +64,7 @@ def test_a_bad_file_is_one_clear_error(tmp_path: Path, content: bytes, words: li
 @pytest.mark.parametrize(
     "content", [b"a,b,y\n1,2,yes\n", b"1 1:0.5\n-1 2:1 3:4\n", b"PK\x03\x04\xff\xfe", b"1,2\n" * 500_000]
 )
-def test_a_file_of_data_is_no_config(content: bytes, tmp_path: Path) -> None:
+def test_a_file_of_data_is_no_config(content, tmp_path):
     (tmp_path / "data.csv").write_bytes(content)
     with pytest.raises(
         ConfigError, match=r"if it is a file of data, `kfeat new .*data.csv` makes a config for it"
@@ -72,13 +72,13 @@ def test_a_file_of_data_is_no_config(content: bytes, tmp_path: Path) -> None:
         read_mapping(tmp_path / "data.csv")
 
 
-def test_aliases_are_copies_of_their_own() -> None:
+def test_aliases_are_copies_of_their_own():
     value = parse("{a: &x [{b: 1}], c: *x}", "x")
     value["a"][0]["b"] = 2
     assert value == {"a": [{"b": 2}], "c": [{"b": 1}]}
 
 
-def test_what_cannot_be_read_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_read_is_told_at_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe.yaml")
     for path, words in (

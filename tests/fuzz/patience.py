@@ -1,7 +1,6 @@
 """An end for what hangs."""
 
 import signal
-from collections.abc import Iterator
 from contextlib import contextmanager
 
 
@@ -10,10 +9,10 @@ class Hang(BaseException):
 
 
 @contextmanager
-def at_most(seconds: int) -> Iterator[None]:
+def at_most(seconds):
     """Raise Hang in the block once it has taken so long."""
 
-    def hangs(*_: object) -> None:
+    def hangs(*_):
         raise Hang
 
     old = signal.signal(signal.SIGALRM, hangs)
