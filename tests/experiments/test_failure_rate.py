@@ -1,7 +1,5 @@
 """The uniform bound holds of random Fourier features, not of those with a wrong or a misprinted density."""
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -10,13 +8,14 @@ from kfeat.errors import ParameterError
 from kfeat.experiments.measures.failure_rate import REACH, FailureRate, printed_frequencies
 from kfeat.kernels import Gaussian, Laplacian
 from kfeat.maps import Nystrom, RandomFourier
+from tests.experiments.rows import measured
 
 X = np.random.default_rng(0).random((60, 3)) - 0.5
 
 
 def of(kernel, cls=RandomFourier, D=256, **parameters):
     measure = FailureRate(n_draws=20, **parameters)
-    return measure.of(cls(kernel, n_components=D, random_state=0), X, lambda phase: nullcontext(), 0)
+    return measured(measure, cls(kernel, n_components=D, random_state=0), X)
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(gamma=2.0), Laplacian(gamma=0.5)], ids=str)

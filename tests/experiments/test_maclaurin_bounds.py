@@ -1,6 +1,5 @@
 """The bounds of Kar & Karnick: their formulas, and what their measure finds of maps that are known."""
 
-from contextlib import nullcontext
 from math import exp, inf, log, sqrt
 
 import numpy as np
@@ -31,6 +30,7 @@ from kfeat.kernels import (
 )
 from kfeat.maps import CompositionalMaclaurin, RandomMaclaurin, TruncatedMaclaurin
 from kfeat.maps.random_maclaurin import TruncatedSeries
+from tests.experiments.rows import measured
 
 R, DELTA = 0.5, 0.1
 
@@ -129,7 +129,7 @@ SQUARE = Polynomial(degree=2)
 
 def of(feature_map, statement, **parameters):
     measure = MaclaurinBound(statement, **{"n_draws": 10, **parameters})
-    return measure.of(feature_map, X, lambda phase: nullcontext(), 0)["bound"]
+    return measured(measure, feature_map, X)["bound"]
 
 
 def maclaurin(kernel, D=500, **parameters):

@@ -1,7 +1,5 @@
 """The measures of estimates give about 1 where theory holds, and more for maps that are broken on purpose."""
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 
@@ -10,6 +8,7 @@ from kfeat.experiments.measures.map_size import MapSize
 from kfeat.experiments.measures.sketch_bounds import BoundRatio, EstimateMoments, partners, with_parameters
 from kfeat.kernels import Gaussian, Linear, Polynomial
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
+from tests.experiments.rows import measured
 
 POINTS = np.random.default_rng(0).random((40, 20))
 X = POINTS / np.linalg.norm(POINTS, axis=1, keepdims=True)
@@ -54,7 +53,7 @@ class UnsignedSketch(TensorSketch):
 def of(measure, cls=TensorSketch, degree=1, D=64, **kernel):
     """What the measure says of a map with the seed 0."""
     feature_map = cls(kernel=Polynomial(degree, **kernel), n_components=D, random_state=0)
-    return measure.of(feature_map, X, lambda phase: nullcontext(), 0)
+    return measured(measure, feature_map, X)
 
 
 def moments(cls, degree, cosine, n_draws=300, **kernel):
@@ -101,9 +100,7 @@ def test_a_broken_map_goes_beyond_the_bounds():
     assert ratio("corrected", UnsignedSketch, cosine=0.5) > 2
     assert ratio(7, UnsignedSketch, D=16) > 1
     scaled = (cls(Polynomial(1), n_components=1, random_state=0) for cls in (TensorSketch, ScaledSketch))
-    small = [
-        BoundRatio(8, n_draws=60).of(each, POINTS[:, :2], lambda phase: nullcontext(), 0) for each in scaled
-    ]
+    small = [measured(BoundRatio(8, n_draws=60), each, POINTS[:, :2]) for each in scaled]
     assert [each["bound_ratio"] for each in small] == [pytest.approx(1), pytest.approx(1.2)]
 
 
@@ -117,7 +114,7 @@ def test_lemma_10_fails_for_random_maclaurin_where_its_conditions_hold():
     found = {}
     for cls in (TensorSketch, RandomMaclaurin):
         feature_map = cls(Polynomial(3), n_components=1024, random_state=0)
-        found[cls] = BoundRatio(10, n_draws=40).of(feature_map, rows, lambda phase: nullcontext(), 0)
+        found[cls] = measured(BoundRatio(10, n_draws=40), feature_map, rows)
     assert found[TensorSketch]["bound_ratio"] < 1
     assert found[RandomMaclaurin]["bound_ratio"] > 1
     assert found[RandomMaclaurin]["least_bound"] < 0.1
@@ -144,11 +141,11 @@ def test_a_measure_that_cannot_be_taken_says_why():
         partners(np.ones((4, 3)), 0.5)
     fourier = RandomFourier(Gaussian(1.0), n_components=8, random_state=0)
     with pytest.raises(UnsupportedKernelError, match="polynomial kernels, got Gaussian"):
-        BoundRatio(6, n_draws=2).of(fourier, X, lambda phase: nullcontext(), 0)
+        measured(BoundRatio(6, n_draws=2), fourier, X)
 
 
 def size(feature_map, rows=X):
-    return MapSize().of(feature_map, rows, lambda phase: nullcontext(), 0)
+    return measured(MapSize(), feature_map, rows)
 
 
 def test_the_size_of_a_map_is_that_of_its_arrays():

@@ -1,7 +1,5 @@
 """The distribution of learnt weights; the kernel error on held out rows, and of maps without features."""
 
-from contextlib import nullcontext
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -13,20 +11,17 @@ from kfeat.experiments.measures.map_size import Weights
 from kfeat.experiments.quantities import QUANTITIES
 from kfeat.kernels import Gaussian
 from kfeat.maps import MAPS, SES, RandomFourier
+from tests.experiments.rows import measured
 
 X = np.random.default_rng(0).standard_normal((200, 3))
 KERNEL = Gaussian(0.5)
-
-
-def of(measure, feature_map, rows=X):
-    return measure.of(feature_map, rows, lambda phase: nullcontext(), 0)
 
 
 @pytest.mark.parametrize("D", [40, 41])
 @pytest.mark.parametrize("sign", ["signed", "nonnegative"])
 def test_the_distribution_is_that_of_the_weights_over_the_plain_ones(D, sign):
     m = SES(KERNEL, D, sign=sign, random_state=0)
-    row = of(Weights(), m)
+    row = measured(Weights(), m, X)
     ratio = m.weights_ / m.plain_weights()
     names = ("sum", "deviation", "distance", "minimum", "q50")
     read = {name: QUANTITIES[f"weight_{name}"].read(row) for name in names}
@@ -43,7 +38,7 @@ def test_the_distribution_is_that_of_the_weights_over_the_plain_ones(D, sign):
 
 def test_a_map_without_weights_is_refused():
     with pytest.raises(ParameterError, match=r"weights: expected a map that learns weights.*RandomFourier"):
-        of(Weights(), RandomFourier(KERNEL, 40))
+        measured(Weights(), RandomFourier(KERNEL, 40), X)
 
 
 def test_held_out_rows_are_not_fitted_to(monkeypatch):
@@ -51,7 +46,7 @@ def test_held_out_rows_are_not_fitted_to(monkeypatch):
     fit = RandomFourier.fit
     monkeypatch.setattr(RandomFourier, "fit", lambda self, rows: fitted.append(rows) or fit(self, rows))
     m = RandomFourier(KERNEL, 40, random_state=0)
-    found = of(KernelError(50, held_out=True), m)["kernel_error"]["relative_frobenius"]["value"]
+    found = measured(KernelError(50, held_out=True), m, X)["kernel_error"]["relative_frobenius"]["value"]
     rows, others = held_out_rows(X, 50, 0)
     np.testing.assert_array_equal(fitted[0], others)
     assert {len(rows), len(others)} == {50, 150}
@@ -65,7 +60,7 @@ def test_held_out_rows_are_not_fitted_to(monkeypatch):
 @pytest.mark.parametrize("name", ["ses", "bayesian_quadrature"])
 def test_signed_weights_have_a_kernel_error_without_features(name, rows):
     m = MAPS[name](KERNEL, 40, sign="signed", random_state=0)
-    row = of(KernelError(), m, rows)
+    row = measured(KernelError(), m, rows)
     assert row["columns"] is None
     off = ~np.eye(200, dtype=bool)
     K = KERNEL(X)
@@ -78,4 +73,4 @@ def test_signed_weights_have_a_kernel_error_without_features(name, rows):
 @pytest.mark.parametrize("n_rows", [199, 1000])
 def test_more_rows_to_hold_out_than_can_be_are_refused(n_rows):
     with pytest.raises(ParameterError, match=rf"expected 3 to 198 rows to hold out of 200.*got {n_rows:,}"):
-        of(KernelError(n_rows, held_out=True), RandomFourier(KERNEL, 40))
+        measured(KernelError(n_rows, held_out=True), RandomFourier(KERNEL, 40), X)

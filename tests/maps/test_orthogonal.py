@@ -1,7 +1,5 @@
 """Dependent frequencies: their matrices, lengths and marginals, no bias but SORF's, and their variances."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from scipy.linalg import hadamard
@@ -19,21 +17,6 @@ GAMMA = 0.5  # so that a single frequency is N(0, I)
 def frequencies(fitted):
     """Return the matrix by which the map multiplies, one frequency in each row."""
     return fitted._phases(np.dtype(float))(np.eye(fitted.n_features_in_)).T
-
-
-def differences(d, lengths):
-    """Return differences x - y of these lengths: dense ones, and as many with a single feature."""
-    rng = np.random.default_rng(5)
-    dense = rng.choice([-1.0, 1.0], d) * rng.uniform(0.5, 1, d)
-    one = np.zeros(d)
-    one[2] = 1
-    return np.vstack([np.outer(lengths, dense / np.linalg.norm(dense)), np.outer(lengths, one)])
-
-
-def block_means(make, d, V, n_blocks):
-    """Return the mean cosine over the d frequencies of each independent block at every row of V."""
-    W = frequencies(make(Gaussian(GAMMA), 2 * d * n_blocks, random_state=0).fit(V[:2]))
-    return np.cos(V @ W.T).reshape(len(V), n_blocks, d).mean(axis=2).T
 
 
 @pytest.mark.parametrize(("d", "D"), [(1, 7), (5, 6), (5, 41), (64, 300)])
@@ -69,18 +52,6 @@ def test_sorf_multiplies_by_the_matrix_of_the_formula(d, D, lengths):
         product = H @ np.diag(first) @ H @ np.diag(second) @ H @ np.diag(third)
         rows.extend(np.diag(s / np.sqrt(m)) @ product[: len(s)] * np.sqrt(0.6) / m)
     np.testing.assert_allclose(frequencies(fitted), np.array(rows)[: (D + 1) // 2, :d], atol=1e-12)
-
-
-@pytest.mark.parametrize(("lengths", "term"), [("constant", 1), ("chi", 0)])
-def test_sorf_has_the_bias_of_the_docstring_which_drawn_lengths_remove(lengths, term):
-    V = differences(16, [1.0, 1.5, 2.0])
-    means = block_means(partial(SORF, lengths=lengths), 16, V, 2000)
-    a = GAMMA * (V**2).sum(axis=1)
-    bias = means.mean(axis=0) - np.exp(-a)
-    first_order = -(a**2) * np.exp(-a) / 16
-    error = means.std(axis=0) / np.sqrt(len(means))
-    assert (np.abs(bias - term * first_order) < PASS * error + 0.1 * np.abs(first_order)).all()
-    assert (np.abs(bias - (1 - term) * first_order) > CAUGHT * error).all()
 
 
 @pytest.mark.parametrize(("d", "D"), [(1, 1), (1, 9), (2, 8), (5, 3), (5, 41), (8, 64), (70, 20)])

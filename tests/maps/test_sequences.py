@@ -61,25 +61,21 @@ def test_sobol_beyond_scipys_table_is_refused():
         draw("sobol", 2, 21_202)
 
 
-def assert_best_of_each_step(chosen, kernel):
-    """Have each element minimise mean_i prod_k (1 + gamma kernel[i, z_k]) over all, given those before it."""
-    gamma = weight(len(chosen))
-
-    def merit(vector):
-        return np.prod(1 + gamma * kernel[:, vector], axis=1).mean()
-
-    for k in range(1, len(chosen) + 1):
-        best = min(merit([*chosen[: k - 1], z]) for z in range(1 + (k > 1), kernel.shape[1]))
-        assert merit(chosen[:k]) == pytest.approx(best, rel=1e-13)
-
-
 def test_the_lattice_is_built_component_by_component():
+    """Each element minimises mean_i prod_k (1 + gamma kernel[i, z_k]) over all, given those before it."""
     modulus, d = 31, 5
     z = np.round(modulus * np.diff(draw("lattice", 31, d)[:2], axis=0)[0]).astype(int) % modulus
     t = np.outer(np.arange(modulus), np.arange(modulus)) % modulus / modulus
     kernel = t * t - t + 1 / 6
     kernel[:, modulus - 1] = 9  # the same as the first coordinate, but for its sign
-    assert_best_of_each_step([1, *z], kernel)
+
+    def merit(vector):
+        return np.prod(1 + weight(d + 1) * kernel[:, vector], axis=1).mean()
+
+    chosen = [1, *z]
+    for k in range(1, d + 2):
+        best = min(merit([*chosen[: k - 1], z]) for z in range(1 + (k > 1), modulus))
+        assert merit(chosen[:k]) == pytest.approx(best, rel=1e-13)
 
 
 @pytest.mark.parametrize("m", [1, 2, 5, 10])
