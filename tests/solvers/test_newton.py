@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
-from kfeat.errors import DataError, ParameterError
+from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.solvers import Liblinear, Newton
 from kfeat.solvers.base import weights_of_codes
 from kfeat.solvers.newton_method import LOSSES
@@ -177,6 +177,13 @@ def test_a_path_refuses_what_fit_refuses():
         next(path)
     with pytest.raises(DataError):
         next(Newton().path(X, np.zeros(50), [1.0]))
+
+
+@pytest.mark.parametrize("shape", [(400, 3), (10, 300)])
+def test_features_that_overflow_are_refused(shape):
+    X = 1e25 * features(*shape, dtype=np.float32)
+    with pytest.raises(SolverError, match="overflow float32"):
+        Newton().fit(X, labels(X, 2))
 
 
 def test_probabilities_of_rows_far_from_every_class_are_no_nan():
