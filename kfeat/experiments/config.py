@@ -13,8 +13,15 @@ from pydantic import AfterValidator, ValidationError, ValidationInfo, field_vali
 from kfeat.data import Source
 from kfeat.data.sources import registry
 from kfeat.errors import ConfigError
-from kfeat.experiments.component import Component
-from kfeat.experiments.fields import MAX_TRIALS, Line, Name, Strict, configs_above, experiment_name
+from kfeat.experiments.component import (
+    MAX_TRIALS,
+    Component,
+    Line,
+    Name,
+    Strict,
+    configs_above,
+    experiment_name,
+)
 from kfeat.experiments.layout import Figure, FigureLayout, TableLayout
 from kfeat.experiments.paper import Claim, Reported, Switch, checked_switches
 from kfeat.experiments.selectors import Keys

@@ -15,9 +15,8 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from kfeat.data import Protocol
 from kfeat.errors import ConfigError
-from kfeat.experiments.component import entry_model, registries
+from kfeat.experiments.component import CHAINS, entry_model, registries
 from kfeat.experiments.config import ExperimentFile
-from kfeat.experiments.fields import CHAINS
 from kfeat.parameters import HANDED_IN, did_you_mean, parameter_model
 
 Schema = dict[str, Any]

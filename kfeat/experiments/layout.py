@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import MinLen
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from kfeat.experiments.fields import Line, Name, OneOrMany, Strict
+from kfeat.experiments.component import Line, Name, OneOrMany, Strict
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.selectors import QuantityName, Selector
 

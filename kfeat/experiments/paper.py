@@ -17,8 +17,7 @@ from pydantic import AfterValidator, Field, PlainValidator, model_validator
 from kfeat.data import Protocol
 from kfeat.data.sources import dataset_name
 from kfeat.errors import ConfigError
-from kfeat.experiments.component import Component, each
-from kfeat.experiments.fields import Line, Name, Strict
+from kfeat.experiments.component import Component, Line, Name, Strict, each
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.selectors import Described, QuantityName, Selector, matches, switch_keys
 from kfeat.experiments.setting import Setting

@@ -13,9 +13,8 @@ from typing import Any, Literal
 from kfeat.data import Protocol, Source
 from kfeat.data.generators import Generator
 from kfeat.data.sources import dataset_name
-from kfeat.experiments.component import Component
+from kfeat.experiments.component import Component, Memory
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.fields import Memory
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.selectors import flat
 from kfeat.experiments.store import ended

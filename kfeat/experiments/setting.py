@@ -11,8 +11,7 @@ from kfeat.data.dataset import Task
 from kfeat.data.generators import LargeQuadric
 from kfeat.data.sources import entry
 from kfeat.errors import ConfigError, KfeatError
-from kfeat.experiments.component import Component, Entry
-from kfeat.experiments.fields import Grids, Memory, OneOrMany, Strict, one_line
+from kfeat.experiments.component import Component, Entry, Grids, Memory, OneOrMany, Strict, one_line
 from kfeat.experiments.yaml import refuse
 
 TaskOf = Callable[[Source], Task | None]

@@ -15,7 +15,7 @@ from kfeat.data.dataset import Raw
 from kfeat.data.formats.tables import likely_delimiter, looks_like_data, roles
 from kfeat.data.inspection import class_counts, columns_of, table_in, useless
 from kfeat.errors import ConfigError, DataError
-from kfeat.experiments.fields import experiment_name
+from kfeat.experiments.component import experiment_name
 from kfeat.kernels import Gaussian
 from kfeat.survey.advice import ADVICE, BUDGETS, Advice, Traits
 from kfeat.survey.answers import regret

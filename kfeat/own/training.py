@@ -17,9 +17,8 @@ from kfeat.data.protocol import All, Validation, drawn
 from kfeat.data.sources import dataset_name
 from kfeat.errors import ConfigError
 from kfeat.experiments.clock import environment
-from kfeat.experiments.component import Component, each, read_component
+from kfeat.experiments.component import Component, each, experiment_name, read_component
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.fields import experiment_name
 from kfeat.experiments.plan import Trial, digest
 from kfeat.experiments.run import planned
 from kfeat.experiments.trial import estimators, features, load_data

@@ -9,8 +9,8 @@ import pytest
 
 from kfeat.analysis.cells import summarise
 from kfeat.errors import ConfigError
+from kfeat.experiments.component import experiment_name
 from kfeat.experiments.config import load_experiment
-from kfeat.experiments.fields import experiment_name
 from kfeat.experiments.paper import reported_numbers
 from kfeat.experiments.plan import plan
 from kfeat.render.files import check_report
