@@ -26,9 +26,8 @@ from kfeat.analysis.numbers import (
 )
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment, load_experiment
-from kfeat.experiments.estimates import wall_seconds
 from kfeat.experiments.paper import Citation, Explained
-from kfeat.experiments.plan import Trial
+from kfeat.experiments.plan import Trial, wall_seconds
 from kfeat.experiments.row import Row
 from kfeat.experiments.run import neighbour_path, plan_from_rows, rows_of
 from kfeat.experiments.store import read_rows

@@ -165,7 +165,7 @@ def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Tr
     """
     from itertools import chain, zip_longest
 
-    from kfeat.experiments.estimates import wall_seconds
+    from kfeat.experiments.plan import wall_seconds
 
     groups: dict[tuple[str, str], dict[str, tuple[float, Trial]]] = {}
     for trial, row in candidates:

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from kfeat.experiments.config import Experiment
-    from kfeat.experiments.estimates import Estimate
-    from kfeat.experiments.plan import Again
+    from kfeat.experiments.plan import Again, Estimate
 
 Access = dict[str, Any]
 
@@ -123,8 +122,7 @@ def _show_plan(
     """Show a line for the experiment and one per trial; return the estimates and the ids of trials to run."""
     from kfeat.cli.plan_lines import in_all, needs
     from kfeat.cli.progress import names
-    from kfeat.experiments.estimates import estimates
-    from kfeat.experiments.plan import pending
+    from kfeat.experiments.plan import estimates, pending
     from kfeat.experiments.run import planned, rows_of
 
     trials = [trial for trial in planned(experiment, **access) if only is None or trial.id in only]

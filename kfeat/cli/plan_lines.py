@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.filesize import decimal
 
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.estimates import Estimate
+from kfeat.experiments.plan import Estimate
 from kfeat.experiments.row import counts_as_timed
 from kfeat.experiments.run import plan_from_rows, rows_of
 from kfeat.render.text import MISSING, time

@@ -1,16 +1,22 @@
-"""The plan of an experiment: its trials, each with an identity and seeds that depend on nothing else."""
+"""The plan of an experiment: its trials, each with an identity and seeds that depend on nothing else.
+
+A trial's time and memory are estimated before it starts, from past rows or from a formula of its sizes.
+"""
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
-from math import inf
-from typing import Any, Literal
+from math import inf, sqrt
+from statistics import fmean, median
+from typing import Any, Literal, NamedTuple
 
 from kfeat.data import Protocol, Source
+from kfeat.data.catalogue import Shape, class_shares, shape_of
 from kfeat.data.generators import Generator
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.component import Component, Memory
@@ -18,8 +24,8 @@ from kfeat.experiments.config import Experiment
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.selectors import flat
 from kfeat.experiments.store import ended
+from kfeat.memory import available_memory
 
-# How a trial runs. This is not part of its identity: its numbers are the same up to rounding.
 # Which finished trials run again; a number N: untimed ones, until each cell has N timed runs.
 Again = Literal["nothing", "untimed", "everything"] | int
 
@@ -213,3 +219,192 @@ def pending(
         if more or trial.id not in over:
             todo.append(trial)
     return todo
+
+
+BASE = 250_000_000  # bytes of Python with NumPy, SciPy and scikit-learn loaded: 172 to 230 MB
+CACHE_SHARE = 0.5  # LIBSVM's kernel cache takes at most this share of the memory
+TRIAL = 0.05  # seconds of a trial that does nothing
+LIBSVM_ROWS = 50_000  # the estimate of LIBSVM's time grows only linearly beyond so many rows
+DEFAULT_COLUMNS = 100
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Seconds on one core and bytes at the peak; None if they are unknown before the data are loaded.
+
+    An unknown number counts as zero: such a trial is treated as a small one.
+    """
+
+    seconds: float | None
+    memory: int | None
+
+
+class Work(NamedTuple):
+    """The sizes that a trial's time and memory depend on.
+
+    n of all `rows` are for training, with d features, of which a share is `stored`. A map makes D columns. D
+    is None for an exact kernel solver, whose largest problem of two classes has `pair` rows. A measure draws
+    its map `draws` times, and keeps Gram matrices of the n rows if `gram` is true. `kind` names the data,
+    kernel, map and solver or measure.
+    """
+
+    kind: tuple[str, ...]
+    n: int
+    rows: int
+    d: int
+    D: int | None
+    k: int = 1
+    pair: float = 0.0
+    stored: float = 1.0
+    generated: int = 0
+    draws: int = 0
+    gram: bool = False
+    on_disk: bool = False
+
+
+def estimates(
+    trials: Sequence[Trial], past: Iterable[Row], memory: float | None = None, time_limit: float = inf
+) -> dict[str, Estimate]:
+    """Return the estimate of each trial by its id, the same for all repeats of a cell.
+
+    `past` are rows to learn from. `memory` is the number of bytes (None: what is available), of which LIBSVM
+    takes a share. No trial runs longer than `time_limit` seconds.
+    """
+    learnt, available = Past(past), memory or available_memory()
+    shape = cache(shape_of)  # many cells share their data
+    found: dict[str, Estimate] = {}
+    for trial in trials:
+        if trial.cell not in found:
+            sizes = shape(trial.source, trial.protocol)
+            work = None if sizes is None else work_of(_described(trial), sizes)
+            seconds = learnt.seconds(trial.cell, work)
+            found[trial.cell] = Estimate(
+                None if seconds is None else min(seconds, time_limit),
+                learnt.peaks.get(trial.cell) or (None if work is None else peak_bytes(work, available)),
+            )
+    return {trial.id: found[trial.cell] for trial in trials}
+
+
+def _described(trial: Trial) -> Row:
+    """Return what a row says of the components of a trial."""
+    parts = {part: item and item.description() for part, item in trial.components.items()}
+    kernel = trial.kernel.description()
+    return {"dataset": dataset_name(trial.source), "kernel": kernel, "memory": trial.memory, **parts}
+
+
+def work_of(row: Row, shape: Shape | None = None) -> Work:
+    """Return the work of the trial of a row; without a `shape`, the shape of the data is that in the row."""
+    shape = shape or _shape_in(row)
+    solver, measure = row.get("solver") or {}, row.get("measure") or {}
+    method = row["map"]["name"] if row["map"] else "exact", (solver or measure)["name"]
+    n, classes = shape.n_train, len(shape.classes)
+    return Work(
+        kind=(row["dataset"], row["kernel"]["name"], *method),
+        n=min(measure.get("n_rows") or n, n),
+        rows=n + shape.n_test,
+        d=shape.n_features,
+        D=_columns(row["map"], shape.n_features) if row["map"] else None,
+        k=classes if classes > 2 else 1,
+        pair=min(sum(shape.classes[:2]) or 1.0, 1.0) * n,
+        stored=shape.stored,
+        generated=shape.generated,
+        draws=measure.get("n_draws", 1) if measure else 0,
+        gram="n_rows" in measure,
+        on_disk=row.get("memory") == "out_of_core",
+    )
+
+
+def _shape_in(row: Row) -> Shape:
+    """Return the shape of a row's data; they count as dense, since the row does not say."""
+    source, sizes = row["source"] or {}, (row["n_train"], row["n_test"], row["n_features"])
+    generated = 0 if source.get("name") == "large_quadric" else source.get("n", 0) * source.get("d", 0)
+    return Shape(*sizes, classes=class_shares(row["dataset"], row["protocol"]), generated=generated)
+
+
+def _columns(feature_map: dict[str, Any], d: int) -> int:
+    """Return the largest number of columns that a map makes from d features."""
+    if "maps" in feature_map:
+        return sum(_columns(one, d) for one in feature_map["maps"])
+    components = int(feature_map.get("n_components") or DEFAULT_COLUMNS)
+    return min(feature_map.get("rank") or components, components) + (1 + d if feature_map.get("h01") else 0)
+
+
+def peak_bytes(work: Work, available: float) -> int:
+    """Return the bytes that a trial takes at its peak: `BASE`, and these numbers in double precision.
+
+    A map: 2 d D, 2.5 D for the features of a row and a solver's copy of them, and D^2 / 2 per class.
+    An exact kernel solver: 2 n d, and a Gram matrix, whose cache takes at most half of the `available` bytes.
+    A measure that samples rows keeps five Gram matrices.
+    """
+    n, d, D, k = work.n, work.d, work.D, work.k
+    if work.on_disk and D is not None:  # vectors over the rows stay in memory: 126 bytes per row in Newton
+        return int(BASE + 64 * (2 + k) * n + 8 * k * D**2)
+    values = work.rows * d * work.stored + 2 * work.generated
+    if D is None:
+        return int(BASE + 16 * values + min(8 * n * work.pair, CACHE_SHARE * available))
+    columns = 2.5 * (n if work.draws else work.rows) * D + 2 * d * D + (1 + k / 2) * D**2
+    return int(BASE + 8 * (values + columns + (5 * n**2 if work.gram else 0)))
+
+
+def formula(work: Work) -> float:
+    """Return the seconds on one core from the sizes alone, correct to a factor of ten."""
+    n, d, D = work.n, work.d, work.D
+    if D is None:
+        return TRIAL + 7e-10 * d * n * min(n, LIBSVM_ROWS)
+    mapping = 1e-9 * n * D * sqrt(d)  # between maps that multiply by a d x D matrix and those by FFTs
+    if work.draws:
+        return TRIAL + work.draws * (mapping + (5e-11 * n**2 * D if work.gram else 0.0))
+    return TRIAL + mapping + 3e-7 * work.k * n * D
+
+
+class Past:
+    """The seconds and the memory of trials, estimated from past rows.
+
+    If the trial's cell has rows, the estimates are the mean of their seconds and the smallest of their memory
+    peaks. (Exact kernel solvers get no peak from rows: their cache grows with the memory.) Otherwise the
+    formula is multiplied by the median ratio of seconds to formula, over rows of the same kind, or else of
+    the same map and solver on any data. Without such rows the formula alone is used. If all rows of a cell
+    were stopped, the estimate is at least their limit.
+    """
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.peaks: dict[str, int] = {}
+        self._cells: dict[str, list[float]] = defaultdict(list)
+        self._ratios: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        self._stopped: dict[str, float] = {}
+        for row in rows:
+            if row["status"] == "stopped":
+                self._stopped[row["cell"]] = max(row["limit_s"], self._stopped.get(row["cell"], 0.0))
+            elif row["status"] == "done":
+                self._learn(row)
+
+    def _learn(self, row: Row) -> None:
+        """Learn from a row; a row that this version cannot interpret serves its own cell only."""
+        seconds, cell = cpu_seconds(row), row["cell"]
+        self._cells[cell].append(seconds)
+        if (peak := row.get("peak_memory_mb")) and row["map"]:
+            self.peaks[cell] = min(int(1e6 * peak), self.peaks.get(cell, int(1e6 * peak)))
+        with suppress(ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            work = work_of(row)
+            if 0 < (ratio := (seconds + TRIAL) / formula(work)) < inf:
+                for key in (work.kind, work.kind[2:]):
+                    self._ratios[key].append(ratio)
+
+    def seconds(self, cell: str, work: Work | None) -> float | None:
+        """Return the seconds of a trial of this cell; None if neither its work nor a past run is known."""
+        if cell in self._cells:
+            return fmean(self._cells[cell])
+        if work is None:
+            return self._stopped.get(cell)
+        ratios = self._ratios.get(work.kind) or self._ratios.get(work.kind[2:]) or [1.0]
+        return max(formula(work) * median(ratios), self._stopped.get(cell, 0.0))
+
+
+def cpu_seconds(row: Row) -> float:
+    """Return the CPU seconds of all phases of a row; unlike wall time, they do not depend on other trials."""
+    return float(sum(phase["cpu"] for phase in row["seconds"].values()))
+
+
+def wall_seconds(row: Row) -> float:
+    """Return the wall seconds of all phases of a row."""
+    return float(sum(phase["wall"] for phase in row["seconds"].values()))

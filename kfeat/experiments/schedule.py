@@ -20,8 +20,7 @@ import joblib
 from kfeat.data import load_raw
 from kfeat.data.loading import is_kept
 from kfeat.errors import EngineError, KfeatError, StoreError
-from kfeat.experiments.estimates import Estimate, estimates
-from kfeat.experiments.plan import Again, Trial, pending
+from kfeat.experiments.plan import Again, Estimate, Trial, estimates, pending
 from kfeat.experiments.row import Row
 from kfeat.experiments.store import Store, ended
 from kfeat.experiments.trial import header

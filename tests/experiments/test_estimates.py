@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kfeat.data.catalogue import Shape
-from kfeat.experiments.estimates import (
+from kfeat.experiments.plan import (
     TRIAL,
     Past,
     Work,
