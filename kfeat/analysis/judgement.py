@@ -27,10 +27,9 @@ from kfeat.analysis.numbers import (
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.paper import Citation, Explained
-from kfeat.experiments.plan import Trial, wall_seconds
-from kfeat.experiments.row import Row
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.row import Row, read_rows, wall_seconds
 from kfeat.experiments.run import neighbour_path, plan_from_rows, rows_of
-from kfeat.experiments.store import read_rows
 
 Rows = Mapping[str, Row]  # by their ids
 CELLS = ("same", "regressed")

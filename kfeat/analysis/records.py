@@ -10,9 +10,8 @@ from kfeat.analysis.judgement import Judgement, judge_experiments, own_or_publis
 from kfeat.experiments.clock import MACHINE
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import QUANTITIES, Quantity
-from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.experiments.row import ROWS, Row, counts_as_timed, folders_with_rows, precedence, read_rows
 from kfeat.experiments.selectors import flat, ids_beginning, learnt_values
-from kfeat.experiments.store import ROWS, folders_with_rows, precedence, read_rows
 
 if TYPE_CHECKING:
     import pandas as pd

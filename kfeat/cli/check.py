@@ -124,9 +124,9 @@ def _rerun(
 
     from kfeat.analysis.cells import summarise
     from kfeat.analysis.judgement import compared, own_or_published
+    from kfeat.experiments.row import read_rows
     from kfeat.experiments.run import run_trials
     from kfeat.experiments.schedule import Local
-    from kfeat.experiments.store import read_rows
     from kfeat.experiments.worker import WorkerOptions
     from kfeat.render.tables import terminal_width
     from kfeat.render.verdicts import scoreboard
@@ -165,7 +165,7 @@ def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Tr
     """
     from itertools import chain, zip_longest
 
-    from kfeat.experiments.plan import wall_seconds
+    from kfeat.experiments.row import wall_seconds
 
     groups: dict[tuple[str, str], dict[str, tuple[float, Trial]]] = {}
     for trial, row in candidates:

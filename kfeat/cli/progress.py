@@ -13,8 +13,8 @@ import click
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.names import Names
-from kfeat.experiments.plan import Trial, wall_seconds
-from kfeat.experiments.row import Row
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.row import Row, wall_seconds
 from kfeat.experiments.schedule import Event
 from kfeat.render.text import time
 from kfeat.text import plain

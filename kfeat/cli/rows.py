@@ -53,8 +53,8 @@ def show(
     """
     from kfeat.analysis.judgement import own_or_published
     from kfeat.analysis.records import record
+    from kfeat.experiments.row import precedence
     from kfeat.experiments.selectors import chosen
-    from kfeat.experiments.store import precedence
     from kfeat.render.rows import render_rows
     from kfeat.render.tables import terminal_width
 
@@ -86,7 +86,7 @@ def merge(folders: tuple[Path, ...], into: Path, quiet: bool) -> None:
     otherwise a stopped one; of two such rows, a timed one is kept, then the one with the longer limit, then
     the one that is already in the folder. `kfeat report` updates the tables.
     """
-    from kfeat.experiments.store import merge as merge_rows
+    from kfeat.experiments.row import merge as merge_rows
 
     for name, merged in merge_rows(folders, into).items():
         if not quiet:

@@ -21,9 +21,8 @@ from kfeat.data.generators import Generator
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.component import Component, Memory
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.experiments.row import Row, counts_as_timed, cpu_seconds, ended
 from kfeat.experiments.selectors import flat
-from kfeat.experiments.store import ended
 from kfeat.memory import available_memory
 
 # Which finished trials run again; a number N: untimed ones, until each cell has N timed runs.
@@ -398,13 +397,3 @@ class Past:
             return self._stopped.get(cell)
         ratios = self._ratios.get(work.kind) or self._ratios.get(work.kind[2:]) or [1.0]
         return max(formula(work) * median(ratios), self._stopped.get(cell, 0.0))
-
-
-def cpu_seconds(row: Row) -> float:
-    """Return the CPU seconds of all phases of a row; unlike wall time, they do not depend on other trials."""
-    return float(sum(phase["cpu"] for phase in row["seconds"].values()))
-
-
-def wall_seconds(row: Row) -> float:
-    """Return the wall seconds of all phases of a row."""
-    return float(sum(phase["wall"] for phase in row["seconds"].values()))

@@ -15,10 +15,9 @@ from kfeat.data.sources import FileSource, dataset_name, entry
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Again, Trial, described, plan
-from kfeat.experiments.row import Row
+from kfeat.experiments.row import Row, gathered_rows, read_rows
 from kfeat.experiments.schedule import Engine, ExperimentRun, Observer, Scheduler
 from kfeat.experiments.setting import check_tasks, known_task
-from kfeat.experiments.store import gathered_rows, read_rows
 from kfeat.text import say_once
 
 

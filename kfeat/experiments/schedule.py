@@ -21,8 +21,7 @@ from kfeat.data import load_raw
 from kfeat.data.loading import is_kept
 from kfeat.errors import EngineError, KfeatError, StoreError
 from kfeat.experiments.plan import Again, Estimate, Trial, estimates, pending
-from kfeat.experiments.row import Row
-from kfeat.experiments.store import Store, ended
+from kfeat.experiments.row import Row, Store, ended
 from kfeat.experiments.trial import header
 from kfeat.experiments.worker import Worker, WorkerOptions, give_to_worker
 from kfeat.memory import USABLE, available_memory

@@ -9,9 +9,8 @@ from kfeat.data.sources import dataset_name
 from kfeat.errors import ConfigError, StoreError
 from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.row import Row
+from kfeat.experiments.row import Row, write_rows
 from kfeat.experiments.run import plan_from_rows, rows_of
-from kfeat.experiments.store import write_rows
 from kfeat.files import replacing_together
 from kfeat.render.table import render, render_csv
 from kfeat.render.verdicts import verdicts_markdown

@@ -18,7 +18,7 @@ from kfeat.analysis.judgement import Judgement
 from kfeat.analysis.numbers import TOO_WIDE, WITHIN_ERROR, Reproduction
 from kfeat.analysis.statistics import Summary, welch_half_width
 from kfeat.experiments.paper import Reported, ReportedNumber
-from kfeat.experiments.plan import wall_seconds
+from kfeat.experiments.row import wall_seconds
 from kfeat.render.tables import Table, paragraph, readable
 from kfeat.render.text import time
 

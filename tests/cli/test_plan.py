@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kfeat.experiments.config import load_experiment
+from kfeat.experiments.row import Store
 from kfeat.experiments.run import planned
-from kfeat.experiments.store import Store
 from kfeat.experiments.trial import run_trial
 from tests.cli.commands import kfeat, refusal, succeed
 from tests.switches import SWITCHED

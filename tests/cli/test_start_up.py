@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from kfeat.cli.main import POSTPONED
-from kfeat.experiments.store import write_rows
+from kfeat.experiments.row import write_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat
 

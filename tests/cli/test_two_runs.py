@@ -10,7 +10,7 @@ import pytest
 from filelock import FileLock
 
 from kfeat import files
-from kfeat.experiments.store import LOCK, ROWS, read_rows, write_rows
+from kfeat.experiments.row import LOCK, ROWS, read_rows, write_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, succeed
 

@@ -14,7 +14,7 @@ import pytest
 
 from kfeat.cli.progress import Quiet
 from kfeat.errors import StoreError
-from kfeat.experiments.row import check_row
+from kfeat.experiments.row import ROWS, Store, check_row, read_rows
 from kfeat.experiments.run import run_trials
 from kfeat.experiments.schedule import Local
 from kfeat.experiments.store import ROWS, Store, read_rows
