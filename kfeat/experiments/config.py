@@ -22,8 +22,15 @@ from kfeat.experiments.component import (
     configs_above,
     experiment_name,
 )
-from kfeat.experiments.layout import Figure, FigureLayout, TableLayout
-from kfeat.experiments.paper import Claim, Reported, Switch, checked_switches
+from kfeat.experiments.paper import (
+    Claim,
+    Figure,
+    FigureLayout,
+    Reported,
+    Switch,
+    TableLayout,
+    checked_switches,
+)
 from kfeat.experiments.selectors import Keys
 from kfeat.experiments.setting import Setting
 from kfeat.experiments.yaml import (

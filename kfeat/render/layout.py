@@ -7,7 +7,7 @@ from typing import Any
 from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.names import SIZE, Names
 from kfeat.errors import ConfigError
-from kfeat.experiments.layout import Column, TableLayout
+from kfeat.experiments.paper import Column, TableLayout
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.selectors import matches, quantity_named
 from kfeat.render import text

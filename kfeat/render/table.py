@@ -7,8 +7,7 @@ from typing import Any
 from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of
 from kfeat.analysis.names import Names, formulas
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.layout import TableLayout
-from kfeat.experiments.paper import PRINTED_TIMES
+from kfeat.experiments.paper import PRINTED_TIMES, TableLayout
 from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
 from kfeat.experiments.selectors import matches
 from kfeat.render import text

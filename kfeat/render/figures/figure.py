@@ -12,7 +12,7 @@ from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.names import formulas
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.layout import FigureLayout
+from kfeat.experiments.paper import FigureLayout
 from kfeat.render.escapes import mathtext
 from kfeat.render.figures.curves import curves
 from kfeat.render.figures.marks import RC, save, wrapped

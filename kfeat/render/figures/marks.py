@@ -19,8 +19,7 @@ from matplotlib.ticker import FixedLocator, NullFormatter
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.statistics import Summary
-from kfeat.experiments.layout import ReferenceLine
-from kfeat.experiments.paper import PRINTED_TIMES
+from kfeat.experiments.paper import PRINTED_TIMES, ReferenceLine
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.figures.printed import Printed
 from kfeat.render.notes import scores

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from kfeat.analysis.cells import Cell
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment, load_experiment
-from kfeat.experiments.layout import FigureLayout
-from kfeat.experiments.paper import ReportedNumber, reported_numbers, seconds_printed
+from kfeat.experiments.paper import FigureLayout, ReportedNumber, reported_numbers, seconds_printed
 from kfeat.experiments.plan import every_trial
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.run import neighbour_path
