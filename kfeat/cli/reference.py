@@ -12,7 +12,7 @@ from kfeat.files import writing
 from kfeat.text import in_yaml
 
 if TYPE_CHECKING:
-    from kfeat.experiments.explained import ComponentHelp
+    from kfeat.experiments.config import ComponentHelp
 
 _name = click.argument("name", required=False)
 _KEYS = {"map": "maps:\n    - {}", "kernel": "kernel: {}", "mapped": "solvers:\n    mapped: {}",
@@ -48,7 +48,7 @@ def copy(folder: Path) -> None:
 @click.command()
 def schema() -> None:
     """Print the JSON Schema of a config, with which an editor completes keys and marks wrong ones."""
-    from kfeat.experiments.explained import experiment_schema
+    from kfeat.experiments.config import experiment_schema
 
     click.echo(json.dumps(experiment_schema(), indent=1))
 
@@ -62,7 +62,7 @@ def maps(name: str | None) -> None:
     """
     from inspect import getdoc
 
-    from kfeat.experiments.explained import explained_one
+    from kfeat.experiments.config import explained_one
     from kfeat.maps import MAPS, kernels_of
 
     one = explained_one("map", name) if name else None
@@ -83,7 +83,7 @@ def kernels(name: str | None) -> None:
 
     With a NAME, show that kernel in full with its parameters.
     """
-    from kfeat.experiments.explained import explained, explained_one
+    from kfeat.experiments.config import explained, explained_one
     from kfeat.kernels import KERNELS
     from kfeat.maps import maps_for
 
@@ -102,7 +102,7 @@ def solvers(name: str | None) -> None:
 
     With a NAME, show that solver in full with its parameters.
     """
-    from kfeat.experiments.explained import explained, explained_one
+    from kfeat.experiments.config import explained, explained_one
     from kfeat.solvers import SOLVERS
 
     for one in [explained_one("solver", name)] if name else explained("solver").values():

@@ -1,26 +1,36 @@
-"""Reading a config: include and --set, then typed objects; every problem with its line and path."""
+"""A config as typed objects, every problem with its line and path; and what it can name, with the schema.
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+With the JSON Schema an editor completes keys and marks wrong ones. `kfeat plan` checks more than the schema:
+for example, which map suits which kernel.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path, PurePath
+from inspect import getdoc
+from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import Ge, MinLen
 from pydantic import AfterValidator, ValidationError, ValidationInfo, field_validator
+from pydantic.json_schema import GenerateJsonSchema
 
-from kfeat.data import Source
+from kfeat.data import Protocol, Source
 from kfeat.data.sources import registry
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import (
+    CHAINS,
     MAX_TRIALS,
     Component,
     Line,
     Name,
     Strict,
     configs_above,
+    entry_model,
     experiment_name,
+    registries,
 )
 from kfeat.experiments.paper import (
     Claim,
@@ -37,134 +47,12 @@ from kfeat.experiments.yaml import (
     SUFFIXES,
     Document,
     KeyPath,
-    Lines,
+    apply_override,
     config_error,
-    read_mapping,
-    read_text,
+    read_file,
     refuse,
 )
-from kfeat.parameters import did_you_mean
-
-Target = tuple[Any, Lines, Any]  # a mapping or list, its lines, and the key or position to set
-COMPLETED: dict[str, type] = {"reported": dict, "solvers": dict, "switches": list}
-
-
-def read_file(path: Path) -> Document:
-    """Return the keys of an experiment file, completed by the file that it includes.
-
-    Keys of the file have priority over included ones. The mappings `reported` and `solvers` are merged key by
-    key, and `switches` by their `key`.
-    """
-    own = read_mapping(path)
-    if "include" not in own.value:
-        return own
-    del own.lines["include"]
-    shared = _included(_beside(path, own.value.pop("include")))
-    if "include" in shared.value:
-        place = shared.place_of(["include"])
-        raise ConfigError(f"{place}, include: an included file cannot include another")
-    for key, kind in COMPLETED.items():
-        value, mine = shared.value.get(key), own.value.get(key)
-        if key in shared.value and not isinstance(value, kind):
-            expected = "a mapping" if kind is dict else "a list"
-            raise ConfigError(f"{shared.place_of([key])}, {key}: expected {expected} (got {value!r})")
-        if key in shared.value and isinstance(mine, kind):
-            _complete(mine, own.lines[key][1], value, shared.lines[key][1])
-    return Document({**shared.value, **own.value}, {**shared.lines, **own.lines})
-
-
-def _included(path: Path) -> Document:
-    """Return an included file; one that many configs include is parsed once."""
-    status = path.stat() if path.is_file() else None
-    return _parsed(path, status and (status.st_mtime_ns, status.st_size))
-
-
-@cache
-def _parsed(path: Path, state: Any) -> Document:
-    return read_mapping(path)
-
-
-def _complete(mine: Any, my_lines: Lines, others: Any, other_lines: Lines) -> None:
-    """Add to a mapping the keys that it lacks, or to a list the switches with other keys."""
-    if isinstance(mine, dict):
-        for values, more in ((mine, others), (my_lines, other_lines)):
-            values.update({**more, **values})
-        return
-    stated = [switch.get("key") for switch in mine if isinstance(switch, dict)]
-    for i, switch in enumerate(others):
-        if not (isinstance(switch, dict) and switch.get("key") in stated):
-            my_lines[len(mine)] = other_lines[i]
-            mine.append(switch)
-
-
-def _beside(path: Path, include: Any) -> Path:
-    """Return the included file; raises ConfigError unless it is in the config's folder or below it.
-
-    A config may come from someone else: it must not read other files of this machine.
-    """
-    if isinstance(include, str):
-        name, folder = PurePath(include), path.parent
-        inside = (folder / name).resolve().is_relative_to(folder.resolve())
-        if inside and not name.is_absolute() and ".." not in name.parts:
-            return folder / name
-    raise ConfigError(
-        f"{path}: include: expected the name of a file in this one's folder or below it, without `..` "
-        f"(got {include!r})"
-    )
-
-
-def apply_override(document: Document, override: str, shared: Collection[str]) -> None:
-    """Set one `a.b.0.c=value` in a config's keys; raises ConfigError if they have no such place.
-
-    A key that settings share (`shared`) is set in every setting that replaces it, and at the top of the
-    file if a setting takes it from there. A key after a list is set in each item of the list.
-    """
-    key, equals, text = override.partition("=")
-    if not equals or not key:
-        raise ConfigError(f"--set {override}: expected key=value, as in --set maps.0.n_components=500")
-    parts, place = key.split("."), f"--set {override}"
-    new, top = read_text(text, place), (document.value, document.lines)
-    holders = _holders(*top, parts[0]) if parts[0] in shared else [top]
-    for holder, lines in holders:
-        if len(parts) == 2 and parts[0] not in holder:
-            holder[parts[0]], lines[parts[0]] = {}, (place, {})
-    targets = [target for holder, lines in holders for target in _targets(holder, lines, parts)]
-    if not targets:
-        raise ConfigError(f"--set {override}: changes nothing: the config has no place `{key}`")
-    for container, lines, last in targets:
-        container[last], lines[last] = deepcopy(new.value), (place, deepcopy(new.lines))
-
-
-def _holders(keys: dict[str, Any], lines: Lines, key: str) -> list[tuple[dict[str, Any], Lines]]:
-    """Return the settings that replace `key`, and the top of the file unless every setting replaces it."""
-    found = keys.get("settings")
-    settings = found if isinstance(found, list) else []
-    replacing = [
-        (part, lines["settings"][1][i][1])
-        for i, part in enumerate(settings)
-        if isinstance(part, dict) and key in part
-    ]
-    return replacing if replacing and len(replacing) == len(settings) else [(keys, lines), *replacing]
-
-
-def _targets(value: Any, lines: Lines, parts: Sequence[str]) -> Iterator[Target]:
-    """Yield every place that `parts` lead to; only the last key may be new."""
-    first, rest = parts[0], parts[1:]
-    if isinstance(value, list) and not _is_position(first):
-        for i, item in enumerate(value):
-            yield from _targets(item, lines[i][1], parts)
-        return
-    key = int(first) if isinstance(value, list) else first
-    exists = key in value if isinstance(value, dict) else isinstance(value, list) and int(key) < len(value)
-    if rest and exists:
-        yield from _targets(value[key], lines[key][1], rest)
-    elif not rest and (exists or isinstance(value, dict)):
-        yield value, lines, key
-
-
-def _is_position(part: str) -> bool:
-    return part.isascii() and part.isdigit() and len(part) < 10  # int() refuses thousands of digits
-
+from kfeat.parameters import HANDED_IN, did_you_mean, parameter_model
 
 EXACT = "exact"  # the value of `map` for a method without a map, in `for:` and in --maps
 SHARED = [each.alias or name for name, each in Setting.model_fields.items()]  # keys that settings share
@@ -381,3 +269,125 @@ def _of_setting(setting: Setting, names: Sequence[str], exact: bool) -> Setting:
     solvers = setting.solvers.model_copy(update={"mapped": mapped, "exact": ran})
     update = {"maps": maps, "solvers": solvers}
     return setting.model_copy(update=update if ran else {**update, "exact_repeats": 1})
+
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Parameters that a docstring explains together: their type and default as text, and their meaning."""
+
+    names: tuple[str, ...]
+    kind: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class ComponentHelp:
+    """A class that a config can name: `summary` is one sentence, `text` the docstring before its parameters.
+
+    `entry` is its entry in a config, with the defaults that are not null.
+    """
+
+    name: str
+    summary: str
+    text: str
+    parameters: tuple[Parameter, ...]
+    entry: dict[str, Any]
+
+
+@cache
+def explained(part: str) -> dict[str, ComponentHelp]:
+    """Return the kernels, maps, solvers or measures (`part`: kernel, map, ...) by name."""
+    return {name: _explained(name, cls) for name, cls in registries()[part].items()}
+
+
+def explained_one(part: str, name: str) -> ComponentHelp:
+    """Return the explanation of one name; raises ConfigError with the nearest name for an unknown one."""
+    known = explained(part)
+    if name not in known:
+        near = did_you_mean(name, list(known))
+        raise ConfigError(f"unknown {part} '{name}'{near}; there are {', '.join(sorted(known))}")
+    return known[name]
+
+
+def _explained(name: str, cls: Any) -> ComponentHelp:
+    text, _, rest = (getdoc(cls) or "").partition("\nParameters\n----------\n")
+    section = re.split(r"\n\n(?=\w+\n-+\n)", rest, maxsplit=1)[0]
+    text = re.split(r"\n(?=\w+\n-+\n)", text, maxsplit=1)[0].strip()
+    fields = parameter_model(cls).model_fields
+    defaults = {key: field.default for key, field in fields.items() if field.default is not None}
+    return ComponentHelp(
+        name=name,
+        summary=" ".join(text.split("\n\n")[0].split()),
+        text=text,
+        parameters=tuple(_parameters(section)),
+        entry={"name": name, **defaults},
+    )
+
+
+def _parameters(section: str) -> Iterator[Parameter]:
+    """Yield the parameters of a docstring's section, without those that the experiment sets itself."""
+    for block in re.split(r"\n(?=\w)", section):
+        heading, _, meaning = block.partition("\n")
+        names, _, kind = heading.partition(" : ")
+        own = tuple(name for name in names.split(", ") if name and name not in HANDED_IN)
+        if own:
+            lines = [" ".join(part.split()) for part in re.split(r"\n\s*\n|\n(?=\s*- )", meaning)]
+            yield Parameter(own, kind.strip(), "\n".join(line for line in lines if line))
+
+
+class _WithGrids(GenerateJsonSchema):
+    """The schema of the models, in which a list may replace one value of a protocol or of a component."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.entries: dict[Any, ComponentHelp] = {
+            entry_model(cls): explained(part)[name]
+            for part, classes in registries().items()
+            for name, cls in classes.items()
+        }
+
+    def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> Schema:
+        """Return a schema that accepts anything, for what JSON cannot express, as an array of landmarks."""
+        return {}
+
+    def model_schema(self, schema: Any) -> Schema:
+        """Return the schema of a model; each property may be a grid if the model is a part of a trial."""
+        made, model = super().model_schema(schema), schema["cls"]
+        if model not in self.entries and model.__module__ != Protocol.__module__:
+            return made
+        for key, each in made["properties"].items():
+            if "discriminator" in each:  # a split without options may be written as its kind
+                each = {"anyOf": [{"enum": sorted(each["discriminator"]["mapping"])}, each]}
+            if key == "scale":  # a single step needs no list
+                each = {"anyOf": [{"const": "none"}, each["items"]]}
+            if key not in CHAINS - {"scale"} | {"label"}:
+                each = {"anyOf": [each, {"type": "array", "items": each}]}
+            made["properties"][key] = each
+        if model in self.entries:
+            one = self.entries[model]
+            made |= {"description": one.summary, "required": ["name"]}
+            made["properties"]["name"] = {"const": one.name}
+            for group in one.parameters:
+                for name in group.names:
+                    made["properties"][name]["description"] = group.meaning
+        return made
+
+
+def experiment_schema() -> Schema:
+    """Return the JSON Schema (draft 2020-12) of an experiment file."""
+    made = ExperimentFile.model_json_schema(schema_generator=_WithGrids)
+    defs = made["$defs"]
+    del defs["Setting"]["required"]  # a key may be in a setting or at the top of the file
+    del defs["Reported"]["required"]  # an included file may have the other keys
+    include = {"type": "string", "description": "A file beside this one that completes it."}
+    return {
+        "$schema": GenerateJsonSchema.schema_dialect,
+        "title": "A kfeat experiment",
+        "type": "object",
+        "properties": {**made["properties"], **defs["Setting"]["properties"], "include": include},
+        "additionalProperties": False,
+        "$defs": defs,
+    }

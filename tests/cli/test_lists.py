@@ -8,8 +8,7 @@ from jsonschema import Draft202012Validator
 
 from kfeat.cli.options import config_files
 from kfeat.experiments.component import read_component, registries
-from kfeat.experiments.config import load_experiment
-from kfeat.experiments.explained import experiment_schema, explained
+from kfeat.experiments.config import experiment_schema, explained, load_experiment
 from kfeat.experiments.yaml import read_mapping
 from kfeat.parameters import parameter_model
 from kfeat.text import in_yaml
