@@ -1,7 +1,6 @@
 """`kfeat run`, `report` and `publish`: run the trials of configs, draw and publish their tables."""
 
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,7 +175,7 @@ def _show(
     cells = cells_below(experiment, out, trials)
     if only is not None:
         cells = [cell for cell in cells if any(trial.id in only for trial in cell.trials)]
-        experiment = replace(experiment, changed=True)
+        experiment = experiment.model_copy(update={"changed": True})
     files = update_report(experiment, out, trials)
     click.echo(render(experiment, cells, "terminal", terminal_width()))
     click.echo(plain(files))

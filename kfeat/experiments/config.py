@@ -7,7 +7,7 @@ for example, which map suits which kernel.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from inspect import getdoc
 from pathlib import Path
@@ -137,24 +137,15 @@ class ExperimentFile(Strict):
         return figure
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """One experiment: its settings, the form of its report, and what the paper printed."""
+class Experiment(ExperimentFile):
+    """One experiment: the content of its file, its name and its path.
+
+    With `changed` the command line has changed it, so that cells of its claims may be missing.
+    """
 
     name: str
     path: Path
-    settings: Sequence[Setting]
-    title: str
-    seed: int
-    rows_from: Sequence[str]
-    reported: Reported | None
-    claims: Sequence[Claim]
-    switches: Sequence[Switch]
-    stand_ins: Mapping[str, str]
-    ranking: Sequence[str]
-    table: TableLayout | None
-    figure: FigureLayout | None
-    changed: bool = False  # by the command line: cells of the claims may be missing
+    changed: bool = False
 
     @property
     def datasets(self) -> list[Source]:
@@ -195,7 +186,7 @@ def load_experiment(
                 f"--set {override}: changes nothing that is run: --repeats, --maps or --no-exact replaces it "
                 "or leaves it out; drop one of them"
             )
-    return replace(experiment, changed=bool(overrides or maps is not None or not exact))
+    return experiment.model_copy(update={"changed": bool(overrides or maps is not None or not exact)})
 
 
 def _handed_down(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -220,7 +211,7 @@ def _typed(file: Document, path: Path, repeats: int | None) -> Experiment:
             f"{path}: its grids have up to {trials:,} trials, and {MAX_TRIALS:,} are allowed; "
             "use shorter lists or fewer repeats"
         )
-    return Experiment(experiment_name(place), path, **dict(found))
+    return Experiment.model_construct(name=experiment_name(place), path=path, **dict(found))
 
 
 def _selected(
@@ -254,7 +245,7 @@ def _selected(
             )
             for setting in running
         ]
-    return replace(experiment, settings=running)
+    return experiment.model_copy(update={"settings": running})
 
 
 def _of_setting(setting: Setting, names: Sequence[str], exact: bool) -> Setting:

@@ -116,7 +116,7 @@ def test_an_explanation_needs_evidence_that_is_reproduced(grid, cells):
     def verdict(cited, **keys):
         said = claim(difference=[RM, TS], above=0, explanation="Rain.", **keys)
         (found,) = claim_verdicts(
-            replace(grid, claims=[said]), cells, lambda citation: Cited(citation, cited or "")
+            grid.model_copy(update={"claims": [said]}), cells, lambda citation: Cited(citation, cited or "")
         )
         return found.verdict
 

@@ -46,7 +46,7 @@ def nasty(experiment, trials, make_rows):
 def evil(experiment):
     texts = dict.fromkeys(("text", "where", "explanation"), NASTY)
     claim = Claim.model_validate({**texts, "value": {"map": "tensor_sketch"}, "above": 90})
-    return replace(experiment, title=NASTY, claims=[claim])
+    return experiment.model_copy(update={"title": NASTY, "claims": [claim]})
 
 
 def test_a_report_of_nasty_text_is_harmless(evil, nasty, tmp_path):

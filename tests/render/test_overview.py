@@ -23,8 +23,8 @@ def judgements(experiment, make_cells, make_rows):
         {"above": 86, "explanation": "Since a < b | c.", "evidence": ["paper/first#cold"]},
         {"above": 80, "id": "cold", "kind": "own"},
     )
-    first = replace(experiment, name="paper/first", claims=judged)
-    second = replace(experiment, name="paper/second", claims=claims({"above": 80}))
+    first = experiment.model_copy(update={"name": "paper/first", "claims": judged})
+    second = experiment.model_copy(update={"name": "paper/second", "claims": claims({"above": 80})})
     published = make_rows([0.85, 0.85])
     return [
         judge_experiment(first, make_cells([0.85, 0.85]), published, place="runs"),
@@ -63,7 +63,9 @@ def test_three_lines_say_what_agrees_what_differs_and_what_is_undecided(judgemen
     assert short.rstrip().endswith("\n".join(in_short(judgements)))
     assert "Since a < b" not in short
     asked = claims({"above": 80, "kind": "own"})
-    own = judge_experiment(replace(experiment, reported=None, claims=asked), make_cells([0.85, 0.85]), {})
+    own = judge_experiment(
+        experiment.model_copy(update={"reported": None, "claims": asked}), make_cells([0.85, 0.85]), {}
+    )
     assert in_short([own]) == ["claims of kfeat's own experiments: 1 reproduced"]
     assert in_short([]) == []
 
@@ -71,7 +73,7 @@ def test_three_lines_say_what_agrees_what_differs_and_what_is_undecided(judgemen
 def test_what_is_lost_is_missing(experiment, make_cells):
     reported = experiment.reported.model_copy(update={"lost": ["Figure 1", "Figure 2"]})
     twice = [
-        judge_experiment(replace(experiment, reported=reported), make_cells([0.85, 0.85]), {})
+        judge_experiment(experiment.model_copy(update={"reported": reported}), make_cells([0.85, 0.85]), {})
         for _ in range(2)
     ]
     assert "printed, but lost in the copies that there are: 2: 2 missing" in tally_lines(twice)
@@ -94,12 +96,12 @@ def test_the_check_passes_unless_something_is_wrong_or_nothing_is_there(
     judgements, experiment, make_cells, make_rows
 ):
     cells = make_cells([0.85, 0.85])
-    unexplained = judge_experiment(replace(experiment, claims=claims({"above": 86})), cells, {})
+    unexplained = judge_experiment(experiment.model_copy(update={"claims": claims({"above": 86})}), cells, {})
     named = judge_experiment(
-        replace(experiment, claims=claims({"above": 86, "unexplained": "Odd."})), cells, {}
+        experiment.model_copy(update={"claims": claims({"above": 86, "unexplained": "Odd."})}), cells, {}
     )
     bare = judge_experiment(
-        replace(experiment, claims=claims({"above": 86, "explanation": "Rain."})), cells, {}
+        experiment.model_copy(update={"claims": claims({"above": 86, "explanation": "Rain."})}), cells, {}
     )
     regressed = judge_experiment(experiment, make_cells([0.85, 0.84]), make_rows([0.65, 0.65]))
     differs = judge_experiment(experiment, make_cells([0.65, 0.65]), {})

@@ -55,7 +55,7 @@ def test_an_unexplained_difference_fails_and_an_explained_one_does_not(experimen
     numbers = [explained if number is sketch else number for number in experiment.reported.numbers]
     rain = claim(id="rain", kind="own", below=84.0, above=None)
     cells = [replace(one, printed={SCORE: explained}) if one is cells[1] else one for one in cells]
-    text, judgement = shown(replace(printing(experiment, numbers), claims=[rain]), cells)
+    text, judgement = shown(printing(experiment, numbers).model_copy(update={"claims": [rain]}), cells)
     assert judgement.passes
     assert "because of the weather" in text.lower()
     assert [item.verdict for item in judgement.numbers] == ["within the error", "differs, explained"]
@@ -104,14 +104,14 @@ def test_failed_trials_and_a_regressed_cell_are_named(experiment, make_cells, ma
 def test_the_text_fits_a_terminal(experiment, make_cells, words):
     more = {"where": "Section 6.3, Table 1 (c)", "explanation": "since " * 50, "above": 86.0}
     long = claim(text="As we say " * words, **more)
-    text, _ = shown(replace(experiment, claims=[long]), make_cells([0.85, 0.853]), {})
+    text, _ = shown(experiment.model_copy(update={"claims": [long]}), make_cells([0.85, 0.853]), {})
     assert max(map(len, text.splitlines())) <= LONGEST + 2
 
 
 def test_the_markdown_of_a_table_ends_with_the_verdicts(experiment, make_cells, tmp_path):
     because = {"above": 86, "explanation": "Since a < b | c.", "evidence": [f"{experiment.name}#cold"]}
     cold = {"id": "cold", "kind": "own", "above": 80, "bound_before": "above 90"}
-    claiming = replace(experiment, claims=[claim(**because), claim(**cold)])
+    claiming = experiment.model_copy(update={"claims": [claim(**because), claim(**cold)]})
     write_report(claiming, make_cells([0.85, 0.8501]), tmp_path / experiment.name)
     text = (tmp_path / experiment.name / "table.md").read_text()
     assert text.startswith(f"# {experiment.title}")
@@ -156,7 +156,7 @@ def test_a_printed_test_time_has_columns_of_its_own(experiment, make_cells):
 
 def reported(experiment, trials, rows, folder):
     """Make a report and verdicts without a warning, and return the text for the terminal."""
-    claiming = replace(experiment, claims=CLAIMS)
+    claiming = experiment.model_copy(update={"claims": CLAIMS})
     cells = summarise(claiming, trials, rows)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
