@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import sklearn.base  # noqa: F401 (its import would load a scipy.special that was postponed before)
 
@@ -36,11 +37,12 @@ MEASURES: dict[str, type[Measure]] = {}
 M = TypeVar("M", bound=type[Measure])
 
 
+@dataclass_transform(eq_default=False)
 def register(name: str) -> Callable[[M], M]:
-    """Return a class decorator that registers a measure under its name and declares its quantities."""
+    """Return a class decorator that registers a measure and its quantities; its fields are its parameters."""
 
     def enter(cls: M) -> M:
-        MEASURES[name] = cls
+        MEASURES[name] = dataclass(eq=False, repr=False)(cls)
         declare(*cls.quantities)
         return cls
 

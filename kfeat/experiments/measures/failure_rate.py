@@ -57,17 +57,10 @@ class FailureRate(Measure):
         ),
     )
 
-    def __init__(
-        self,
-        factor: Annotated[float, Gt(0)] = 3.0,
-        density: Literal["kernel", "printed"] = "kernel",
-        n_rows: Annotated[int, Ge(3)] = 100,
-        n_draws: Annotated[int, Ge(2)] = 100,
-    ) -> None:
-        self.factor = factor
-        self.density = density
-        self.n_rows = n_rows
-        self.n_draws = n_draws
+    factor: Annotated[float, Gt(0)] = 3.0
+    density: Literal["kernel", "printed"] = "kernel"
+    n_rows: Annotated[int, Ge(3)] = 100
+    n_draws: Annotated[int, Ge(2)] = 100
 
     def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
         """Return the share of draws beyond the bound on rows sampled from X (n, d), for a row."""

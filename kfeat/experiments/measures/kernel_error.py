@@ -70,9 +70,8 @@ class KernelError(Measure):
         ),
     )  # fmt: skip
 
-    def __init__(self, n_rows: Annotated[int, Ge(3)] = 2000, held_out: bool = False) -> None:
-        self.n_rows = n_rows
-        self.held_out = held_out
+    n_rows: Annotated[int, Ge(3)] = 2000
+    held_out: bool = False
 
     def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
         """Return the errors of the map, fitted to X (n, d), for a row."""
@@ -133,8 +132,7 @@ class LowRankError(Measure):
         _rank_quantity("excess", "error beyond the least one at this rank", "‖G - Z Zᵀ‖ - ‖G - G_k‖"),
     )
 
-    def __init__(self, n_rows: Annotated[int, Ge(3)] = 1000) -> None:
-        self.n_rows = n_rows
+    n_rows: Annotated[int, Ge(3)] = 1000
 
     def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
         """Return the errors of the map, fitted to rows sampled from X (n, d), for a row."""

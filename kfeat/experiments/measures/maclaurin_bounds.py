@@ -309,21 +309,12 @@ class MaclaurinBound(Measure):
         ),
     )
 
-    def __init__(
-        self,
-        statement: Statement,
-        printed: bool = True,
-        radius: Annotated[float, Gt(0), Lt(inf)] = 1.0,
-        delta: Annotated[float, Gt(0), Lt(1)] = 0.05,
-        n_rows: Annotated[int, Ge(3)] = 30,
-        n_draws: Annotated[int, Ge(2)] = 40,
-    ) -> None:
-        self.statement = statement
-        self.printed = printed
-        self.radius = radius
-        self.delta = delta
-        self.n_rows = n_rows
-        self.n_draws = n_draws
+    statement: Statement
+    printed: bool = True
+    radius: Annotated[float, Gt(0), Lt(inf)] = 1.0
+    delta: Annotated[float, Gt(0), Lt(1)] = 0.05
+    n_rows: Annotated[int, Ge(3)] = 30
+    n_draws: Annotated[int, Ge(2)] = 40
 
     def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
         """Return the ratio to the bound on rows sampled from X (n, d), for a row."""

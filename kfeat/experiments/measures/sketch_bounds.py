@@ -276,19 +276,11 @@ class BoundRatio(Measure):
         ),
     )
 
-    def __init__(
-        self,
-        lemma: Literal[6, 7, 8, 9, 10, "extended", "corrected"],
-        n_rows: Annotated[int, Ge(3)] = 50,
-        n_draws: Annotated[int, Ge(2)] = 400,
-        cosine: Annotated[float, Gt(0), Le(1)] = 1.0,
-        sketches: Annotated[int, Ge(1)] = 16,
-    ) -> None:
-        self.lemma = lemma
-        self.n_rows = n_rows
-        self.n_draws = n_draws
-        self.cosine = cosine
-        self.sketches = sketches
+    lemma: Literal[6, 7, 8, 9, 10, "extended", "corrected"]
+    n_rows: Annotated[int, Ge(3)] = 50
+    n_draws: Annotated[int, Ge(2)] = 400
+    cosine: Annotated[float, Gt(0), Le(1)] = 1.0
+    sketches: Annotated[int, Ge(1)] = 16
 
     def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
         """Return the ratio over pairs with rows sampled from X (n, d), for a row."""
@@ -365,15 +357,9 @@ class EstimateMoments(Measure):
         ),
     )  # fmt: skip
 
-    def __init__(
-        self,
-        n_rows: Annotated[int, Ge(3)] = 50,
-        n_draws: Annotated[int, Ge(2)] = 400,
-        cosine: Annotated[float, Gt(0), Le(1)] = 1.0,
-    ) -> None:
-        self.n_rows = n_rows
-        self.n_draws = n_draws
-        self.cosine = cosine
+    n_rows: Annotated[int, Ge(3)] = 50
+    n_draws: Annotated[int, Ge(2)] = 400
+    cosine: Annotated[float, Gt(0), Le(1)] = 1.0
 
     def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
         """Return the moments over pairs with rows sampled from X (n, d), for a row."""
