@@ -51,7 +51,9 @@ def parameter_model(cls: Any, without: frozenset[str] = HANDED_IN) -> type[BaseM
         for name, given in inspect.signature(cls).parameters.items()
         if name not in without
     }
-    config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+    config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True, defer_build=True
+    )
     return create_model(cls.__name__, __config__=config, **fields)
 
 
@@ -59,11 +61,7 @@ def check_parameters(estimator: Any) -> None:
     """Raise ParameterError for the first constructor parameters whose value is not allowed."""
     cls: Any = type(estimator)
     model = parameter_model(cls, frozenset({"kernel"}))  # the kernel raises its own error
-    values = {
-        name: plain(value)
-        for name, value in estimator.get_params(deep=False).items()
-        if name in model.model_fields
-    }
+    values = {name: plain(getattr(estimator, name)) for name in model.model_fields}
     try:
         model.model_validate(values)
     except ValidationError as error:

@@ -79,7 +79,7 @@ class Cell:
     def setting(self) -> tuple[str, str, str]:
         """Return what methods share that are compared: texts for the dataset, the protocol and the kernel."""
         trial = self.trial
-        return (trial.data_key, trial.protocol.model_dump_json(), str(trial.kernel.identity()))
+        return (trial.data_key, trial.protocol.model_dump_json(), trial.kernel.key)
 
     @property
     def size(self) -> int | None:

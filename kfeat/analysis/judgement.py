@@ -389,7 +389,7 @@ def _of(judgement: Judgement, item: NumberVerdict) -> Hashable:
         return f"{judgement.experiment.name} {item.number.cell}"
     flat = item.cells[0].trial.describe()
     size = None if flat.get("map.h01") else flat.get("map.n_components")
-    return flat["dataset"], str(item.cells[0].trial.kernel.identity()), flat["map"], size
+    return flat["dataset"], item.cells[0].trial.kernel.key, flat["map"], size
 
 
 def _rank(item: NumberVerdict) -> int:

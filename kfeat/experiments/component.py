@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from inspect import signature
 from itertools import chain, product
+from json import JSONEncoder
 from math import prod
 from pathlib import Path
 from types import UnionType
@@ -201,6 +202,14 @@ def _empty_axes(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[KeyPat
             yield path
 
 
+_canonical = JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def canonical(value: Any) -> str:
+    """Return a value as JSON in the one form whose hash is its identity."""
+    return _canonical.encode(value)
+
+
 @dataclass(frozen=True)
 class Component:
     """One kernel, map, solver or measure: its class and the parameters of its constructor.
@@ -236,13 +245,15 @@ class Component:
         """Return the formula of a kernel."""
         return str(self.build().formula)
 
+    @cached_property
+    def key(self) -> str:
+        """Return the identity as canonical JSON."""
+        return canonical(self.identity())
+
     def identity(self) -> dict[str, Any]:
         """Return what determines this component's numbers, as plain JSON; all repeats of a cell share it."""
-        return self._identity
-
-    @cached_property
-    def _identity(self) -> dict[str, Any]:
-        return {**self.draws(), "version": self.cls.algorithm_version} | self._numbers(Component.identity)
+        numbers = self._numbers(Component.identity)
+        return {"name": self.name, "version": self.cls.algorithm_version, **numbers}
 
     def draws(self) -> dict[str, Any]:
         """Return what its random numbers depend on, as plain JSON: everything except the versions."""
@@ -360,15 +371,16 @@ def read_component(entry: Any, part: str, kind: type = object) -> Component:
         such = f", as in {{name: {entry}}}" if isinstance(entry, str) else ""
         raise refuse([((), f"expected a mapping with a `name`{such} (got {entry!r})")])
     parameters = dict(entry)
-    classes = {name: cls for name, cls in registries()[part].items() if issubclass(cls, kind)}
     name, label = parameters.pop("name"), parameters.pop("label", None)
-    if name not in classes:
-        unknown_or_other = "unsuitable" if name in registries()[part] else "unknown"
-        raise refuse([(["name"], f"{unknown_or_other} {part} '{name}'{advice_on(name, classes)}")])
+    registry = registries()[part]
+    if name not in registry or not issubclass(registry[name], kind):
+        suitable = [other for other, cls in registry.items() if issubclass(cls, kind)]
+        unknown_or_other = "unsuitable" if name in registry else "unknown"
+        raise refuse([(["name"], f"{unknown_or_other} {part} '{name}'{advice_on(name, suitable)}")])
     try:
-        return Component.of(name, classes[name], parameters, label)
+        return Component.of(name, registry[name], parameters, label)
     except ValidationError as error:
-        raise refuse(problems_of(error, entry, parameters_of(classes[name]))) from None
+        raise refuse(problems_of(error, entry, parameters_of(registry[name]))) from None
 
 
 @dataclass(frozen=True)

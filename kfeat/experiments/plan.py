@@ -4,7 +4,6 @@ A trial's time and memory are estimated before it starts, from past rows or from
 """
 
 import hashlib
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -19,7 +18,7 @@ from kfeat.data import Protocol, Source
 from kfeat.data.catalogue import Shape, class_shares, shape_of
 from kfeat.data.generators import Generator
 from kfeat.data.sources import dataset_name
-from kfeat.experiments.component import Component, Memory
+from kfeat.experiments.component import Component, Memory, canonical
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.row import Row, counts_as_timed, cpu_seconds, ended
 from kfeat.experiments.selectors import flat
@@ -34,11 +33,6 @@ def digest(value: Any) -> str:
     return _hash(canonical(value))
 
 
-def canonical(value: Any) -> str:
-    """Return a value as JSON in the one form whose hash is its identity."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-
-
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -46,6 +40,13 @@ def _hash(text: str) -> str:
 def _joined(items: Mapping[str, str]) -> str:
     """Return the canonical JSON of a mapping whose values are canonical JSON."""
     return "{" + ",".join(f'"{key}":{items[key]}' for key in sorted(items)) + "}"
+
+
+@cache
+def _protocol_key(protocol: Protocol) -> str:
+    """Return what determines the numbers of a protocol, as canonical JSON."""
+    switches = protocol.model_dump(mode="json", exclude_defaults=True)
+    return canonical({"version": protocol.algorithm_version, **switches})
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ class Trial:
     @cached_property
     def id(self) -> str:
         """Return the identity, 16 hex digits."""
-        return _hash(_joined(self._parts | {"repeat": str(self.repeat), "seed": str(self.seed)}))[:16]
+        before, after = self._around_repeat
+        return _hash(f"{before}{self.repeat}{after}")[:16]
 
     @cached_property
     def cell(self) -> str:
@@ -102,22 +104,35 @@ class Trial:
         return _hash(_joined(self._parts))[:16]
 
     def at_repeat(self, repeat: int) -> "Trial":
-        """Return the same trial in another repeat; what repeats have in common is computed only once."""
-        common = {"cell": self.cell, **vars(self), "repeat": repeat}
+        """Return the same trial in another repeat."""
+        # Plans have tens of thousands of trials, and hashing takes most of the time. The constructor would
+        # drop what all repeats have in common, so it is copied with the fields.
+        common = {"cell": self.cell, "_around_repeat": self._around_repeat, **vars(self), "repeat": repeat}
+        common.pop("id", None)
+        common.pop("seeds", None)
         other = object.__new__(Trial)
-        vars(other).update({key: value for key, value in common.items() if key not in ("id", "seeds")})
+        vars(other).update(common)
         return other
 
     @cached_property
     def _parts(self) -> dict[str, str]:
         """Return what determines the numbers of all repeats, each part as canonical JSON."""
-        identity: dict[str, Any] = {
-            "dataset": self.data_key,
-            "protocol": {"version": self.protocol.algorithm_version, **self._switches},
-            "kernel": self.kernel.identity(),
+        methods = {
+            part: component.key if component else "null" for part, component in self.components.items()
         }
-        identity |= {part: item and item.identity() for part, item in self.components.items()}
-        return {part: canonical(value) for part, value in identity.items()}
+        return {
+            "dataset": canonical(self.data_key),
+            "protocol": _protocol_key(self.protocol),
+            "kernel": self.kernel.key,
+            **methods,
+        }
+
+    @cached_property
+    def _around_repeat(self) -> tuple[str, str]:
+        """Return the canonical JSON whose hash is the id, before and after the number of the repeat."""
+        whole = _joined(self._parts | {"repeat": "\0", "seed": str(self.seed)})
+        before, _, after = whole.partition("\0")  # canonical JSON escapes it
+        return before, after
 
     @property
     def components(self) -> dict[str, Component | None]:

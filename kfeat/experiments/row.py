@@ -46,9 +46,9 @@ class DamagedLineError(ValueError):
 
 
 class _Part(TypedDict):
-    """A part of a row; other keys are allowed, conversions of types are not."""
+    """A part of a row; other keys are not looked at, conversions of types are not allowed."""
 
-    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
+    __pydantic_config__ = ConfigDict(strict=True)  # type: ignore[misc]
 
 
 class _Component(_Part):
@@ -158,9 +158,6 @@ def _checker(status: str) -> TypeAdapter[Any]:
     return TypeAdapter(_KINDS[status])
 
 
-_SCORES = {"accuracy", "relative_error"}  # of a solver's row
-
-
 def to_line(row: Row) -> bytes:
     """Return a row as a line of JSON, with its end of line."""
     return json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
@@ -211,7 +208,7 @@ def _problems(row: Row) -> Iterator[str]:
 
 def _score_problems(row: Row) -> Iterator[str]:
     """Yield what is wrong with a row's score, which must be that of its measure or of its solver's task."""
-    from kfeat.experiments.measures import MEASURES
+    from kfeat.experiments.measures import MEASURES, SCORES, SOLVED
 
     measure = row.get("measure")
     if measure is None and row.get("solver") is None:
@@ -220,11 +217,11 @@ def _score_problems(row: Row) -> Iterator[str]:
     if measure and measure["name"] not in MEASURES:
         yield f"measure.name: expected one of {', '.join(MEASURES)} (got {measure['name']!r})"
         return
-    allowed = MEASURES[measure["name"]].keys if measure else _SCORES
-    found = row.keys() & _SCORES.union(*(one.keys for one in MEASURES.values()))
+    allowed = MEASURES[measure["name"]].keys if measure else SOLVED
+    found = row.keys() & SCORES
     if not found or not found <= allowed or not (measure or len(found) == 1):
         yield f"expected one score, {' or '.join(sorted(allowed))} (got {', '.join(sorted(found)) or 'none'})"
-    elif score_of(row) is None:
+    elif measure and score_of(row) is None:  # a solver's score has its type above
         yield f"{', '.join(sorted(found))}: expected a number"
     if "accuracy" in row and row["n_test"] == 0:
         yield "n_test: expected more than 0 beside an accuracy"

@@ -113,7 +113,7 @@ class _StrictLoader(_Loader):
         if kind == "int" and re.fullmatch(r"[-+]?0[0-9_]+|.*:.*", text):  # octal, and to the base of 60
             _refuse(node, f"{text} is an old form of an integer in YAML; write it in decimal, or in quotes")
         try:
-            value = self.construct_object(node)
+            value = text if kind == "str" else self.construct_object(node)
         except (ValueError, LookupError):
             _refuse(node, f"{text[:50]!r} is not a value of the tag {node.tag}")
         if isinstance(value, str) and (found := _NO_TEXT.search(value)):

@@ -34,6 +34,8 @@ class Measure(ABC):
 
 
 MEASURES: dict[str, type[Measure]] = {}
+SOLVED = frozenset({"accuracy", "relative_error"})  # the keys of a solver's score in a row
+SCORES = set(SOLVED)  # and those of measures
 M = TypeVar("M", bound=type[Measure])
 
 
@@ -43,6 +45,7 @@ def register(name: str) -> Callable[[M], M]:
 
     def enter(cls: M) -> M:
         MEASURES[name] = dataclass(eq=False, repr=False)(cls)
+        SCORES.update(cls.keys)
         declare(*cls.quantities)
         return cls
 
@@ -52,4 +55,4 @@ def register(name: str) -> Callable[[M], M]:
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
-__all__ = ["MEASURES", "Measure", "register"]
+__all__ = ["MEASURES", "SCORES", "SOLVED", "Measure", "register"]
