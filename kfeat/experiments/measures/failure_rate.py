@@ -36,26 +36,15 @@ class FailureRate(Measure):
     keys: ClassVar[frozenset[str]] = frozenset({"failure_rate", "largest_error"})
     quantities: ClassVar[tuple[Quantity, ...]] = (
         Quantity(
-            name="failure_rate",
-            title="failure rate",
-            read=at("failure_rate", factor=100.0),
-            draws=at("measure", "n_draws"),
-            spec=".1f",
-            unit="%",
-            better="lower",
-            score=True,
+            "failure_rate", "failure rate", at("failure_rate", factor=100.0),
+            draws=at("measure", "n_draws"), spec=".1f", unit="%", better="lower", score=True,
             note="share of the draws whose largest error is factor · sqrt(d / D) or more, {spread}",
         ),
         Quantity(
-            name="largest_error",
-            title="largest error",
-            read=at("largest_error"),
-            spec=".4g",
-            better="lower",
-            score=True,
+            "largest_error", "largest error", at("largest_error"), spec=".4g", better="lower", score=True,
             note="max |<z(x), z(y)> - k(x, y)| over the pairs of sampled rows, mean over the draws, {spread}",
         ),
-    )
+    )  # fmt: skip
 
     factor: Annotated[float, Gt(0)] = 3.0
     density: Literal["kernel", "printed"] = "kernel"

@@ -170,26 +170,16 @@ class MapSize(Measure):
     keys: ClassVar[frozenset[str]] = frozenset({"map_bytes", "map_bits"})
     quantities: ClassVar[tuple[Quantity, ...]] = (
         Quantity(
-            name="map_bytes",
-            title="stored by the map",
-            read=at("map_bytes"),
-            spec=".0f",
-            unit="bytes",
-            better="lower",
-            score=True,
+            "map_bytes", "stored by the map", at("map_bytes"),
+            spec=".0f", unit="bytes", better="lower", score=True,
             note="bytes of the arrays of the fitted map, {spread}",
         ),
         Quantity(
-            name="map_bits",
-            title="stored by the map, packed",
-            read=at("map_bits"),
-            spec=".0f",
-            unit="bits",
-            better="lower",
-            score=True,
+            "map_bits", "stored by the map, packed", at("map_bits"),
+            spec=".0f", unit="bits", better="lower", score=True,
             note="bits of the arrays of the fitted map, integers as narrow as they can be, {spread}",
         ),
-    )
+    )  # fmt: skip
 
     def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
         """Return what the map, fitted to X (n, d), stores, for a row."""
@@ -229,14 +219,10 @@ class MapTime(Measure):
     keys: ClassVar[frozenset[str]] = frozenset({"mean_square"})
     quantities: ClassVar[tuple[Quantity, ...]] = (
         Quantity(
-            name="mean_square",
-            title="mean ‖z(x)‖²",
-            read=at("mean_square"),
-            spec=".4g",
-            score=True,
+            "mean_square", "mean ‖z(x)‖²", at("mean_square"), spec=".4g", score=True,
             note="over all rows, {spread}; the mean of k(x, x) up to the map's error",
         ),
-    )
+    )  # fmt: skip
 
     def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
         """Return the mean squared norm of the features of X (n, d), for a row; the clock has the seconds."""

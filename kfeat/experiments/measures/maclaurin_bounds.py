@@ -284,30 +284,19 @@ class MaclaurinBound(Measure):
     keys: ClassVar[frozenset[str]] = frozenset({"bound"})
     quantities: ClassVar[tuple[Quantity, ...]] = (
         Quantity(
-            name="bound_reached",
-            title="measured over the bound",
-            read=at("bound", "reached"),
-            spec=".3g",
-            score=True,
+            "bound_reached", "measured over the bound", at("bound", "reached"), spec=".3g", score=True,
             note="the largest value measured over its bound, {spread}; at most 1 if the bound holds",
         ),
         Quantity(
-            name="promised_error",
-            title="promised error",
-            read=at("bound", "promised_error"),
-            spec=".3g",
-            score=True,
+            "promised_error", "promised error", at("bound", "promised_error"), spec=".3g", score=True,
             note="the error that the bound promises with probability 1 - delta, {spread}",
         ),
         Quantity(
-            name="informative_from",
-            title="informative from D =",
-            read=at("bound", "informative_from"),
-            spec=".0f",
-            score=True,
+            "informative_from", "informative from D =", at("bound", "informative_from"),
+            spec=".0f", score=True,
             note="the D from which the promised error is below the largest value of the kernel, {spread}",
         ),
-    )
+    )  # fmt: skip
 
     statement: Statement
     printed: bool = True

@@ -258,23 +258,15 @@ class BoundRatio(Measure):
     keys: ClassVar[frozenset[str]] = frozenset({"bound_ratio", "least_bound"})
     quantities: ClassVar[tuple[Quantity, ...]] = (
         Quantity(
-            name="bound_ratio",
-            title="over the lemma's bound",
-            read=at("bound_ratio"),
-            spec=".3f",
-            better="lower",
-            score=True,
+            "bound_ratio", "over the lemma's bound", at("bound_ratio"),
+            spec=".3f", better="lower", score=True,
             note="over sampled rows and draws of the map, {spread}; at most 1 if it holds",
         ),
         Quantity(
-            name="least_bound",
-            title="least bound of a probability",
-            read=at("least_bound"),
-            spec=".3g",
-            score=True,
+            "least_bound", "least bound of a probability", at("least_bound"), spec=".3g", score=True,
             note="least bound of the probability of errors that were seen, {spread}; 1 or more says nothing",
         ),
-    )
+    )  # fmt: skip
 
     lemma: Literal[6, 7, 8, 9, 10, "extended", "corrected"]
     n_rows: Annotated[int, Ge(3)] = 50
