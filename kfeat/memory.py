@@ -37,11 +37,11 @@ def available_memory() -> int:
     return max(0, min(left))
 
 
-def check_memory(what: str, needed: int, instead: str, error: type[KfeatError] = SolverError) -> None:
-    """Raise `error` if `needed` bytes for `what` are not free; the message says what to do `instead`."""
+def check_memory(what: str, needed: int, advice: str, error: type[KfeatError] = SolverError) -> None:
+    """Raise `error` if `needed` bytes for `what` are not free; the message ends with the `advice`."""
     free = available_memory()
     if needed > USABLE * free:
-        raise error(f"{what} takes {needed:,} bytes, {free:,} are free: {instead}")
+        raise error(f"{what} takes {needed:,} bytes, {free:,} are free: {advice}")
 
 
 def _left_in_groups() -> list[int]:

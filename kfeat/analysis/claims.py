@@ -22,7 +22,7 @@ from kfeat.analysis.claim_cases import Case, cases
 from kfeat.analysis.statistics import LEVEL
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.paper import Citation, Claim, Explained
+from kfeat.experiments.paper import Citation, Claim, Explainable
 
 REPRODUCED = "reproduced"
 DIRECTION_ONLY = "holds in direction, not in size"
@@ -46,7 +46,7 @@ class Cited:
 LookUp = Callable[[Citation], Cited]
 
 
-def explains(said: Explained, cited: Sequence[Cited]) -> bool:
+def explains(said: Explainable, cited: Sequence[Cited]) -> bool:
     """Return whether an explanation counts: it cites claims, and all of them are reproduced on their rows."""
     return bool(said.explanation and cited) and all(one.verdict == REPRODUCED for one in cited)
 

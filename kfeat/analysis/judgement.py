@@ -26,7 +26,7 @@ from kfeat.analysis.numbers import (
 )
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment, load_experiment
-from kfeat.experiments.paper import Citation, Explained
+from kfeat.experiments.paper import Citation, Explainable
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row, read_rows, wall_seconds
 from kfeat.experiments.run import neighbour_path, plan_from_rows, rows_of
@@ -51,7 +51,7 @@ class Difference:
     what: str
     ours: str
     paper: str
-    said: Explained
+    said: Explainable
     cited: Sequence[Cited]
 
     @property

@@ -62,10 +62,10 @@ def maps(name: str | None) -> None:
     """
     from inspect import getdoc
 
-    from kfeat.experiments.config import explained_one
+    from kfeat.experiments.config import component_help
     from kfeat.maps import MAPS, kernels_of
 
-    one = explained_one("map", name) if name else None
+    one = component_help("map", name) if name else None
     for each, cls in sorted(MAPS.items()) if one is None else [(one.name, MAPS[one.name])]:
         summary = (getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
         facts = [f"{key}: {value}" for key, value in cls.facts._asdict().items()]
@@ -83,11 +83,11 @@ def kernels(name: str | None) -> None:
 
     With a NAME, show that kernel in full with its parameters.
     """
-    from kfeat.experiments.config import explained, explained_one
+    from kfeat.experiments.config import component_help, component_helps
     from kfeat.kernels import KERNELS
     from kfeat.maps import maps_for
 
-    for one in [explained_one("kernel", name)] if name else explained("kernel").values():
+    for one in [component_help("kernel", name)] if name else component_helps("kernel").values():
         lines = [f"maps: {', '.join(maps_for(KERNELS[one.name]()))}"]
         if name:
             _show(one, "kernel", lines)
@@ -102,10 +102,10 @@ def solvers(name: str | None) -> None:
 
     With a NAME, show that solver in full with its parameters.
     """
-    from kfeat.experiments.config import explained, explained_one
+    from kfeat.experiments.config import component_help, component_helps
     from kfeat.solvers import SOLVERS
 
-    for one in [explained_one("solver", name)] if name else explained("solver").values():
+    for one in [component_help("solver", name)] if name else component_helps("solver").values():
         cls = SOLVERS[one.name]
         role = "exact" if cls.needs_kernel else "mapped"
         lines = [f"key in a config: solvers.{role}", f"out of core: {cls.out_of_core}"]

@@ -199,7 +199,7 @@ class Watch:
             now = self._look()
         then = self._looks[0]
         self._looks.append(now)
-        ours = sum(now.ours[one] - then.ours[one] for one in now.ours.keys() & then.ours.keys())
+        ours = sum(now.ours[pid] - then.ours[pid] for pid in now.ours.keys() & then.ours.keys())
         return was_idle(now.busy - then.busy - ours, now.at - then.at)
 
     def _look(self) -> _Look:

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, Val
 from pydantic_core import core_schema
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.yaml import KeyPath, advice_on, problems_of, refuse
+from kfeat.experiments.yaml import KeyPath, advice_on, problems_of, validation_error
 from kfeat.parameters import HANDED_IN, parameter_model
 
 MAX_LENGTH = 500
@@ -188,9 +188,9 @@ def expanded(entry: Any) -> list[Any]:
     more points than an experiment may have trials.
     """
     if (n := count(entry)) > MAX_TRIALS:
-        raise refuse([((), f"a grid of {n:,} points; {MAX_TRIALS:,} are allowed")])
+        raise validation_error([((), f"a grid of {n:,} points; {MAX_TRIALS:,} are allowed")])
     if empty := list(_empty_axes(entry)):
-        raise refuse((path, "an empty list is a grid without points") for path in empty)
+        raise validation_error((path, "an empty list is a grid without points") for path in empty)
     return list(points(entry))
 
 
@@ -205,7 +205,7 @@ def _empty_axes(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[KeyPat
 _canonical = JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def canonical(value: Any) -> str:
+def canonical_json(value: Any) -> str:
     """Return a value as JSON in the one form whose hash is its identity."""
     return _canonical.encode(value)
 
@@ -237,7 +237,7 @@ class Component:
 
     def build(self, **handed_in: Any) -> Any:
         """Return an instance; it gets those of `handed_in` (kernel, random_state, n_jobs) that it accepts."""
-        own = {key: each(value, Component.build) for key, value in self.parameters.items()}
+        own = {key: map_components(value, Component.build) for key, value in self.parameters.items()}
         return self.cls(**own, **{name: handed_in[name] for name in taken(self.cls) if name in handed_in})
 
     @cached_property
@@ -248,7 +248,7 @@ class Component:
     @cached_property
     def key(self) -> str:
         """Return the identity as canonical JSON."""
-        return canonical(self.identity())
+        return canonical_json(self.identity())
 
     def identity(self) -> dict[str, Any]:
         """Return what determines this component's numbers, as plain JSON; all repeats of a cell share it."""
@@ -265,16 +265,16 @@ class Component:
         def differs(key: str) -> bool:
             return self.parameters[key] != moved[key] if key in moved else key in self.given
 
-        return {key: each(self.parameters[key], plain) for key in self.numeric() if differs(key)}
+        return {key: map_components(self.parameters[key], plain) for key in self.numeric() if differs(key)}
 
     def description(self) -> dict[str, Any]:
         """Return the name, the version and every parameter that its numbers depend on, as plain JSON."""
-        numbers = {key: each(self.parameters[key], Component.description) for key in self.numeric()}
+        numbers = {key: map_components(self.parameters[key], Component.description) for key in self.numeric()}
         return {"name": self.name, "version": self.cls.algorithm_version, **numbers}
 
     def entry(self) -> dict[str, Any]:
         """Return its name and all of its parameters, as a config writes them."""
-        values = {key: each(value, Component.entry) for key, value in self.parameters.items()}
+        values = {key: map_components(value, Component.entry) for key, value in self.parameters.items()}
         return {"name": self.name, **values}
 
     def numeric(self) -> list[str]:
@@ -294,10 +294,10 @@ def parameters_of(cls: Any) -> list[str]:
     return [name for name in taken(cls) if name not in HANDED_IN]
 
 
-def each(value: Any, do: Callable[[Component], Any]) -> Any:
+def map_components(value: Any, do: Callable[[Component], Any]) -> Any:
     """Return a parameter's value with every component in it replaced by `do(component)`."""
     if isinstance(value, list):
-        return [each(item, do) for item in value]
+        return [map_components(item, do) for item in value]
     return do(value) if isinstance(value, Component) else value
 
 
@@ -307,15 +307,15 @@ def flat_entry(part: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     An inner component is given by its name, and its parameters follow: map.inner, map.inner.n_components.
     A list such as kernel.kernels is given by the names joined by ` + `; its items are kernel.kernels.0, ...
     """
-    found: dict[str, Any] = {part: entry["name"]}
+    flat: dict[str, Any] = {part: entry["name"]}
     for key, value in entry.items():
         items = value if isinstance(value, list) else [value]
         within = [item for item in items if isinstance(item, dict) and "name" in item]
         if key != "name":
-            found[f"{part}.{key}"] = " + ".join(item["name"] for item in within) if within else value
+            flat[f"{part}.{key}"] = " + ".join(item["name"] for item in within) if within else value
         for i, item in enumerate(within):
-            found |= flat_entry(f"{part}.{key}.{i}" if isinstance(value, list) else f"{part}.{key}", item)
-    return found
+            flat |= flat_entry(f"{part}.{key}.{i}" if isinstance(value, list) else f"{part}.{key}", item)
+    return flat
 
 
 @cache
@@ -345,7 +345,7 @@ def _read_within(annotation: Any) -> Any:
         return annotation
     if get_origin(annotation) in (None, Literal):
         return annotation
-    parts = tuple(_read_within(one) for one in get_args(annotation))
+    parts = tuple(_read_within(argument) for argument in get_args(annotation))
     origin: Any = get_origin(annotation)
     return Union[parts] if origin is UnionType else origin[parts]  # noqa: UP007 (of a tuple)
 
@@ -369,18 +369,18 @@ def read_component(entry: Any, part: str, kind: type = object) -> Component:
     """
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         such = f", as in {{name: {entry}}}" if isinstance(entry, str) else ""
-        raise refuse([((), f"expected a mapping with a `name`{such} (got {entry!r})")])
+        raise validation_error([((), f"expected a mapping with a `name`{such} (got {entry!r})")])
     parameters = dict(entry)
     name, label = parameters.pop("name"), parameters.pop("label", None)
     registry = registries()[part]
     if name not in registry or not issubclass(registry[name], kind):
         suitable = [other for other, cls in registry.items() if issubclass(cls, kind)]
         unknown_or_other = "unsuitable" if name in registry else "unknown"
-        raise refuse([(["name"], f"{unknown_or_other} {part} '{name}'{advice_on(name, suitable)}")])
+        raise validation_error([(["name"], f"{unknown_or_other} {part} '{name}'{advice_on(name, suitable)}")])
     try:
         return Component.of(name, registry[name], parameters, label)
     except ValidationError as error:
-        raise refuse(problems_of(error, entry, parameters_of(registry[name]))) from None
+        raise validation_error(problems_of(error, entry, parameters_of(registry[name]))) from None
 
 
 @dataclass(frozen=True)
@@ -416,7 +416,7 @@ class Entry:
         component = read_component(entry, self.part, self.kind)
         if not self._fits(component.cls):
             ours, theirs = ("features", "a kernel") if self.role == "mapped" else ("a kernel", "features")
-            raise refuse([((), f"{component.name} trains on {theirs}, not on {ours}")])
+            raise validation_error([((), f"{component.name} trains on {theirs}, not on {ours}")])
         return component
 
     def _fits(self, cls: Any) -> bool:

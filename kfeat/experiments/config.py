@@ -39,7 +39,7 @@ from kfeat.experiments.paper import (
     Reported,
     Switch,
     TableLayout,
-    checked_switches,
+    check_switches,
 )
 from kfeat.experiments.selectors import Keys
 from kfeat.experiments.setting import Setting
@@ -50,12 +50,12 @@ from kfeat.experiments.yaml import (
     apply_override,
     config_error,
     read_file,
-    refuse,
+    validation_error,
 )
 from kfeat.parameters import HANDED_IN, did_you_mean, parameter_model
 
 EXACT = "exact"  # the value of `map` for a method without a map, in `for:` and in --maps
-SHARED = [each.alias or name for name, each in Setting.model_fields.items()]  # keys that settings share
+SHARED = [field.alias or name for name, field in Setting.model_fields.items()]  # keys that settings share
 
 
 class ExperimentFile(Strict):
@@ -72,7 +72,7 @@ class ExperimentFile(Strict):
     rows_from: list[Name] = []
     reported: Reported | None = None
     claims: list[Claim] = []
-    switches: Annotated[list[Switch], AfterValidator(checked_switches)] = []
+    switches: Annotated[list[Switch], AfterValidator(check_switches)] = []
     stand_ins: dict[str, Line] = {}
     ranking: Keys = []
     table: TableLayout | None = None
@@ -85,17 +85,17 @@ class ExperimentFile(Strict):
 
         Something that is left out explicitly, as in `mapped: null` or `maps: []`, is allowed.
         """
-        if any(one.maps and (one.mapped_solvers or one.measures) for one in settings):
+        if any(setting.maps and (setting.mapped_solvers or setting.measures) for setting in settings):
             return settings
         problems: list[tuple[KeyPath, str]] = []
-        for i, one in enumerate(settings):
-            if one.maps and "mapped" not in one.solvers.model_fields_set:
+        for i, setting in enumerate(settings):
+            if setting.maps and "mapped" not in setting.solvers.model_fields_set:
                 what = "nothing uses the features: add a `mapped` solver to `solvers`, or a `measure`"
                 problems.append(((i, "maps"), f"{what}; write `mapped: null` if this is intended"))
-            if one.mapped_solvers and "maps" not in one.model_fields_set:
+            if setting.mapped_solvers and "maps" not in setting.model_fields_set:
                 problems.append(((i, "solvers"), "`mapped` solvers need features: add `maps`"))
         if problems:
-            raise refuse(problems)
+            raise validation_error(problems)
         return settings
 
     @field_validator("rows_from")
@@ -109,11 +109,11 @@ class ExperimentFile(Strict):
         for i, name in enumerate(names):
             if not any((root / (name + suffix)).is_file() for suffix in SUFFIXES):
                 files = root.rglob("[!_.]*.yaml")
-                known = [one.relative_to(root).with_suffix("").as_posix() for one in files]
+                known = [file.relative_to(root).with_suffix("").as_posix() for file in files]
                 near = did_you_mean(name, known)
                 problems.append(((i,), f"there is no config '{name}' below {root.name}/{near}"))
         if problems:
-            raise refuse(problems)
+            raise validation_error(problems)
         return names
 
     @field_validator("stand_ins")
@@ -121,8 +121,8 @@ class ExperimentFile(Strict):
     def _known_data(cls, stand_ins: dict[str, str], info: ValidationInfo) -> dict[str, str]:
         if "settings" not in info.data:  # they have an error, and might name the data
             return stand_ins
-        here = [source for setting in info.data["settings"] for source in setting.datasets]
-        known = {*registry(), *(one if isinstance(one, str) else one.name for one in here)}
+        sources = [source for setting in info.data["settings"] for source in setting.datasets]
+        known = {*registry(), *(data if isinstance(data, str) else data.name for data in sources)}
         if unknown := [name for name in stand_ins if name not in known]:
             raise ValueError(f"unknown dataset '{unknown[0]}'{did_you_mean(unknown[0], sorted(known))}")
         return stand_ins
@@ -203,15 +203,15 @@ def _handed_down(raw: Mapping[str, Any]) -> dict[str, Any]:
 def _typed(file: Document, path: Path, repeats: int | None) -> Experiment:
     place = path.resolve()
     try:
-        found = ExperimentFile.model_validate(_handed_down(file.value), context=place)
+        content = ExperimentFile.model_validate(_handed_down(file.value), context=place)
     except ValidationError as error:
         raise config_error(error, ExperimentFile, file, path) from None
-    if (trials := sum(setting.count_trials(repeats) for setting in found.settings)) > MAX_TRIALS:
+    if (trials := sum(setting.count_trials(repeats) for setting in content.settings)) > MAX_TRIALS:
         raise ConfigError(
             f"{path}: its grids have up to {trials:,} trials, and {MAX_TRIALS:,} are allowed; "
             "use shorter lists or fewer repeats"
         )
-    return Experiment.model_construct(name=experiment_name(place), path=path, **dict(found))
+    return Experiment.model_construct(name=experiment_name(place), path=path, **dict(content))
 
 
 def _selected(
@@ -289,21 +289,21 @@ class ComponentHelp:
 
 
 @cache
-def explained(part: str) -> dict[str, ComponentHelp]:
+def component_helps(part: str) -> dict[str, ComponentHelp]:
     """Return the kernels, maps, solvers or measures (`part`: kernel, map, ...) by name."""
-    return {name: _explained(name, cls) for name, cls in registries()[part].items()}
+    return {name: _help_on(name, cls) for name, cls in registries()[part].items()}
 
 
-def explained_one(part: str, name: str) -> ComponentHelp:
+def component_help(part: str, name: str) -> ComponentHelp:
     """Return the explanation of one name; raises ConfigError with the nearest name for an unknown one."""
-    known = explained(part)
+    known = component_helps(part)
     if name not in known:
         near = did_you_mean(name, list(known))
         raise ConfigError(f"unknown {part} '{name}'{near}; there are {', '.join(sorted(known))}")
     return known[name]
 
 
-def _explained(name: str, cls: Any) -> ComponentHelp:
+def _help_on(name: str, cls: Any) -> ComponentHelp:
     text, _, rest = (getdoc(cls) or "").partition("\nParameters\n----------\n")
     section = re.split(r"\n\n(?=\w+\n-+\n)", rest, maxsplit=1)[0]
     text = re.split(r"\n(?=\w+\n-+\n)", text, maxsplit=1)[0].strip()
@@ -335,7 +335,7 @@ class _WithGrids(GenerateJsonSchema):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.entries: dict[Any, ComponentHelp] = {
-            entry_model(cls): explained(part)[name]
+            entry_model(cls): component_helps(part)[name]
             for part, classes in registries().items()
             for name, cls in classes.items()
         }
@@ -349,19 +349,19 @@ class _WithGrids(GenerateJsonSchema):
         made, model = super().model_schema(schema), schema["cls"]
         if model not in self.entries and model.__module__ != Protocol.__module__:
             return made
-        for key, each in made["properties"].items():
-            if "discriminator" in each:  # a split without options may be written as its kind
-                each = {"anyOf": [{"enum": sorted(each["discriminator"]["mapping"])}, each]}
+        for key, value in made["properties"].items():
+            if "discriminator" in value:  # a split without options may be written as its kind
+                value = {"anyOf": [{"enum": sorted(value["discriminator"]["mapping"])}, value]}
             if key == "scale":  # a single step needs no list
-                each = {"anyOf": [{"const": "none"}, each["items"]]}
+                value = {"anyOf": [{"const": "none"}, value["items"]]}
             if key not in CHAINS - {"scale"} | {"label"}:
-                each = {"anyOf": [each, {"type": "array", "items": each}]}
-            made["properties"][key] = each
+                value = {"anyOf": [value, {"type": "array", "items": value}]}
+            made["properties"][key] = value
         if model in self.entries:
-            one = self.entries[model]
-            made |= {"description": one.summary, "required": ["name"]}
-            made["properties"]["name"] = {"const": one.name}
-            for group in one.parameters:
+            component = self.entries[model]
+            made |= {"description": component.summary, "required": ["name"]}
+            made["properties"]["name"] = {"const": component.name}
+            for group in component.parameters:
                 for name in group.names:
                     made["properties"][name]["description"] = group.meaning
         return made

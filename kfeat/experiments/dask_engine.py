@@ -87,8 +87,9 @@ def _connected(address: str) -> Iterator[Client]:
 
 async def _greet(address: str) -> None:
     """Raise if no Dask server answers: a client would wait for it forever."""
-    found = connect(address, timeout=ANSWER_SECONDS, **Security().get_connection_args("client"))
-    comm = await asyncio.wait_for(found, 1.5 * ANSWER_SECONDS)  # `connect` fails earlier and gives the reason
+    connecting = connect(address, timeout=ANSWER_SECONDS, **Security().get_connection_args("client"))
+    # `connect` fails earlier and gives the reason.
+    comm = await asyncio.wait_for(connecting, 1.5 * ANSWER_SECONDS)
     await comm.close()
 
 
@@ -186,23 +187,23 @@ class Dask:
     def events(self) -> list[tuple[Trial, Row | KfeatError]]:
         """Wait briefly for trials to end, and return those that have; send lost trials again."""
         self._look()
-        found: list[tuple[Trial, Row | KfeatError]] = []
+        ended: list[tuple[Trial, Row | KfeatError]] = []
         for key in self._over():
             attempt = self._sent.pop(key)
             if (row := self._row(attempt)) is None:
                 self._unsent.append(attempt)
             else:
-                found.append((attempt.trial, row))
+                ended.append((attempt.trial, row))
         self._send()
-        for attempt in [one for one in self._unsent if self._all_lack_data(one)]:
+        for attempt in [waiting for waiting in self._unsent if self._all_lack_data(waiting)]:
             self._unsent.remove(attempt)
-            found.append((attempt.trial, list(attempt.lacking.values())[-1]))
-        return found
+            ended.append((attempt.trial, list(attempt.lacking.values())[-1]))
+        return ended
 
     def cancel(self, identities: Collection[str]) -> None:
         """End trials and the child processes that run them."""
-        self._unsent = [one for one in self._unsent if one.trial.id not in identities]
-        keys = [key for key, one in self._sent.items() if one.trial.id in identities]
+        self._unsent = [attempt for attempt in self._unsent if attempt.trial.id not in identities]
+        keys = [key for key, attempt in self._sent.items() if attempt.trial.id in identities]
         futures = [self._sent.pop(key).future for key in keys]
         if futures:
             with suppress(Exception), self._answering():  # the run reports its own reason for ending
@@ -228,7 +229,7 @@ class Dask:
     def _place(self, lost: Collection[str], lacking: Collection[str] = ()) -> str | None:
         """Return the address of a free worker, if possible on a machine where no worker was lost."""
         threads = {address: n for address, n in self._threads.items() if address not in lacking}
-        return free_worker(threads, [one.address for one in self._sent.values()], lost, self.alone)
+        return free_worker(threads, [attempt.address for attempt in self._sent.values()], lost, self.alone)
 
     def _send(self) -> None:
         """Send every trial for which a worker is free."""
@@ -274,7 +275,7 @@ class Dask:
             if row is None:
                 self._client.cancel([future])
         if row is not None:
-            return checked(row, attempt.trial, address)
+            return row_of_trial(row, attempt.trial, address)
         if error is None or isinstance(error, KilledWorker):
             attempt.lost.append(address)
             if len(attempt.lost) > RETRIES:
@@ -329,7 +330,7 @@ def free_worker(
     load, bad = Counter(taken), set(map(_host, avoided))
     busy = set(map(_host, taken)) if exclusive else set()
     free = [address for address, n in threads.items() if load[address] < n and _host(address) not in busy]
-    return min(free, key=lambda one: (_host(one) in bad, load[one] / threads[one]), default=None)
+    return min(free, key=lambda worker: (_host(worker) in bad, load[worker] / threads[worker]), default=None)
 
 
 def _host(address: str) -> str:
@@ -337,7 +338,7 @@ def _host(address: str) -> str:
     return urlsplit(address).hostname or address
 
 
-def checked(row: Row, trial: Trial, address: str) -> Row:
+def row_of_trial(row: Row, trial: Trial, address: str) -> Row:
     """Return the row that the worker at `address` made of `trial`.
 
     Raises EngineError if it is not a row of this trial: then another version of kfeat runs there, whose

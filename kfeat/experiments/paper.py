@@ -26,11 +26,11 @@ from pydantic import (
 from kfeat.data import Protocol
 from kfeat.data.sources import dataset_name
 from kfeat.errors import ConfigError
-from kfeat.experiments.component import Component, Line, Name, OneOrMany, Strict, each
+from kfeat.experiments.component import Component, Line, Name, OneOrMany, Strict, map_components
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.selectors import Described, QuantityName, Selector, matches, switch_keys
 from kfeat.experiments.setting import Setting
-from kfeat.experiments.yaml import KeyPath, refuse
+from kfeat.experiments.yaml import KeyPath, validation_error
 from kfeat.parameters import did_you_mean
 
 _TIME = re.compile(r"(?P<bound><\s*)?(?P<number>\d+(?:\.(?P<decimals>\d+))?)\s*(?P<unit>[a-z]+)")
@@ -51,13 +51,13 @@ def seconds_printed(text: str) -> tuple[float, float]:
     The last digit is taken as rounded: `1.6 mins` is 93 to 99 seconds; `< 1 sec` is 0 to 1. Raises ValueError
     if the text is not a time.
     """
-    found = _TIME.fullmatch(text.strip())
-    if found is None or found["unit"] not in _UNITS or not float(found["number"]):
+    match = _TIME.fullmatch(text.strip())
+    if match is None or match["unit"] not in _UNITS or not float(match["number"]):
         raise ValueError(f"expected a time as printed, such as 3.6 secs, 2 hours or < 1 sec (got {text!r})")
-    value, unit = float(found["number"]), _UNITS[found["unit"]]
-    if found["bound"]:
+    value, unit = float(match["number"]), _UNITS[match["unit"]]
+    if match["bound"]:
         return 0.0, value * unit
-    half = 0.5 * 10.0 ** -len(found["decimals"] or "")
+    half = 0.5 * 10.0 ** -len(match["decimals"] or "")
     return (value - half) * unit, (value + half) * unit
 
 
@@ -103,7 +103,7 @@ def citation(text: Any) -> Citation:
     return Citation(experiment, claim)
 
 
-class Explained(Strict):
+class Explainable(Strict):
     """What a config says about a printed number or claim that is not reproduced.
 
     `evidence` cites the claims on which an `explanation` rests: each must be reproduced on its rows, else the
@@ -123,7 +123,7 @@ class Explained(Strict):
         return self
 
 
-class ReportedNumber(Explained):
+class ReportedNumber(Explainable):
     """A number that the paper prints: its cell, its mean and spread, and where the paper prints it.
 
     `for` names the cell by the keys of `Trial.describe`, `of` the quantity: by default the score. The mean is
@@ -145,8 +145,8 @@ class ReportedNumber(Explained):
     @property
     def times(self) -> dict[str, str]:
         """Return the printed times by the quantity with which each is compared, one of PRINTED_TIMES."""
-        found = {name: getattr(self, one.key) for name, one in PRINTED_TIMES.items()}
-        return {name: text for name, text in found.items() if text is not None}
+        texts = {name: getattr(self, printed.key) for name, printed in PRINTED_TIMES.items()}
+        return {name: text for name, text in texts.items() if text is not None}
 
 
 class Reported(Strict):
@@ -177,15 +177,15 @@ class Reported(Strict):
 
 def reported_numbers(reported: Reported | None, trial: Described) -> dict[str, ReportedNumber]:
     """Return the printed numbers of the trial's cell by quantity; raises ConfigError if two have the same."""
-    found: dict[str, ReportedNumber] = {}
+    numbers: dict[str, ReportedNumber] = {}
     for number in reported.numbers if reported else []:
-        if matches(number.cell, trial) and found.setdefault(number.of, number) is not number:
-            places = f"{found[number.of].where} and {number.where}"
+        if matches(number.cell, trial) and numbers.setdefault(number.of, number) is not number:
+            places = f"{numbers[number.of].where} and {number.where}"
             raise ConfigError(f"reported.numbers: {places} are for the same cell; make their `for` differ")
-    return found
+    return numbers
 
 
-class Claim(Explained):
+class Claim(Explainable):
     """A sentence of the paper as an assertion about cells.
 
     `kind` says whose claim it is: the paper's (`paper`), the paper's judged on other data (`stand_in`), or
@@ -267,15 +267,15 @@ class Value:
 
 def choices(settings: Sequence[Setting]) -> dict[str, list[Value]]:
     """Return every switch of the settings with its values, by the key without a component's name."""
-    found: dict[str, list[Value]] = {}
+    values: dict[str, list[Value]] = {}
     for setting in settings:
         for source, kernel in product(setting.datasets, setting.kernels):
             formula = kernel.label or kernel.formula
             for key, name, value, default in _values(setting, kernel):
                 place = (name, dataset_name(source), "" if name in ("", kernel.name) else formula)
-                found.setdefault(key, []).append(Value(place, value, default))
-            found.setdefault("dataset", []).append(Value(("", "", ""), dataset_name(source), False))
-    return dict(sorted(found.items(), key=lambda item: _ORDER.index(item[0].partition(".")[0])))
+                values.setdefault(key, []).append(Value(place, value, default))
+            values.setdefault("dataset", []).append(Value(("", "", ""), dataset_name(source), False))
+    return dict(sorted(values.items(), key=lambda item: _ORDER.index(item[0].partition(".")[0])))
 
 
 _ORDER = ("dataset", "protocol", "kernel", "map", "solver", "measure", "repeats")
@@ -294,7 +294,7 @@ def _values(setting: Setting, kernel: Component) -> Iterator[tuple[str, str, Any
         for item in items:
             yield part, "", item.name, False
             for key in item.numeric():
-                value = each(item.parameters[key], Component.description)
+                value = map_components(item.parameters[key], Component.description)
                 yield f"{part}.{key}", item.name, value, key not in item.given
     yield "repeats", "", setting.repeats, False
 
@@ -305,10 +305,10 @@ def general(key: str) -> tuple[str, str | None]:
     return (f"{part}.{rest[1]}", rest[0]) if len(rest) == 2 else (key, None)
 
 
-def checked_switches(switches: list[Switch]) -> list[Switch]:
+def check_switches(switches: list[Switch]) -> list[Switch]:
     """Return the switches; raises ValidationError for keys that are unknown or listed twice."""
     if problems := list(_problems(switches)):
-        raise refuse(problems)
+        raise validation_error(problems)
     return switches
 
 

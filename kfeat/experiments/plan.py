@@ -18,7 +18,7 @@ from kfeat.data import Protocol, Source
 from kfeat.data.catalogue import Shape, class_shares, shape_of
 from kfeat.data.generators import Generator
 from kfeat.data.sources import dataset_name
-from kfeat.experiments.component import Component, Memory, canonical
+from kfeat.experiments.component import Component, Memory, canonical_json
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.row import Row, counts_as_timed, cpu_seconds, ended
 from kfeat.experiments.selectors import flat
@@ -30,7 +30,7 @@ Again = Literal["nothing", "untimed", "everything"] | int
 
 def digest(value: Any) -> str:
     """Return the SHA-256 of a value's canonical JSON, in hex."""
-    return _hash(canonical(value))
+    return _hash(canonical_json(value))
 
 
 def _hash(text: str) -> str:
@@ -46,7 +46,7 @@ def _joined(items: Mapping[str, str]) -> str:
 def _protocol_key(protocol: Protocol) -> str:
     """Return what determines the numbers of a protocol, as canonical JSON."""
     switches = protocol.model_dump(mode="json", exclude_defaults=True)
-    return canonical({"version": protocol.algorithm_version, **switches})
+    return canonical_json({"version": protocol.algorithm_version, **switches})
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Trial:
             part: component.key if component else "null" for part, component in self.components.items()
         }
         return {
-            "dataset": canonical(self.data_key),
+            "dataset": canonical_json(self.data_key),
             "protocol": _protocol_key(self.protocol),
             "kernel": self.kernel.key,
             **methods,
@@ -286,17 +286,17 @@ def estimates(
     """
     learnt, available = Past(past), memory or available_memory()
     shape = cache(shape_of)  # many cells share their data
-    found: dict[str, Estimate] = {}
+    by_cell: dict[str, Estimate] = {}
     for trial in trials:
-        if trial.cell not in found:
+        if trial.cell not in by_cell:
             sizes = shape(trial.source, trial.protocol)
             work = None if sizes is None else work_of(_described(trial), sizes)
             seconds = learnt.seconds(trial.cell, work)
-            found[trial.cell] = Estimate(
+            by_cell[trial.cell] = Estimate(
                 None if seconds is None else min(seconds, time_limit),
                 learnt.peaks.get(trial.cell) or (None if work is None else peak_bytes(work, available)),
             )
-    return {trial.id: found[trial.cell] for trial in trials}
+    return {trial.id: by_cell[trial.cell] for trial in trials}
 
 
 def _described(trial: Trial) -> Row:
@@ -338,7 +338,7 @@ def _shape_in(row: Row) -> Shape:
 def _columns(feature_map: dict[str, Any], d: int) -> int:
     """Return the largest number of columns that a map makes from d features."""
     if "maps" in feature_map:
-        return sum(_columns(one, d) for one in feature_map["maps"])
+        return sum(_columns(inner, d) for inner in feature_map["maps"])
     components = int(feature_map.get("n_components") or DEFAULT_COLUMNS)
     return min(feature_map.get("rank") or components, components) + (1 + d if feature_map.get("h01") else 0)
 

@@ -100,7 +100,8 @@ def declare(*quantities: Quantity) -> None:
 
 def score_of(row: Row) -> Quantity | None:
     """Return the quantity by which the row's trial is judged."""
-    return next((one for one in QUANTITIES.values() if one.score and one.read(row) is not None), None)
+    scores = (quantity for quantity in QUANTITIES.values() if quantity.score)
+    return next((score for score in scores if score.read(row) is not None), None)
 
 
 def at(*path: str, factor: float = 1.0) -> Read:
@@ -152,9 +153,9 @@ def _error_rate(row: Row) -> float | None:
 
 def _n_support(row: Row) -> float | None:
     """Return the number of support vectors over all classes."""
-    found = (row.get("solve") or {}).get("n_support")
-    numbers = [_number(one) for one in (found if isinstance(found, list) else [found])]
-    known = [one for one in numbers if one is not None]
+    counts = (row.get("solve") or {}).get("n_support")
+    numbers = [_number(number) for number in (counts if isinstance(counts, list) else [counts])]
+    known = [number for number in numbers if number is not None]
     return sum(known) if known and len(known) == len(numbers) else None
 
 

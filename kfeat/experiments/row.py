@@ -218,11 +218,12 @@ def _score_problems(row: Row) -> Iterator[str]:
         yield f"measure.name: expected one of {', '.join(MEASURES)} (got {measure['name']!r})"
         return
     allowed = MEASURES[measure["name"]].keys if measure else SOLVED
-    found = row.keys() & SCORES
-    if not found or not found <= allowed or not (measure or len(found) == 1):
-        yield f"expected one score, {' or '.join(sorted(allowed))} (got {', '.join(sorted(found)) or 'none'})"
+    scores = row.keys() & SCORES
+    if not scores or not scores <= allowed or not (measure or len(scores) == 1):
+        got = ", ".join(sorted(scores)) or "none"
+        yield f"expected one score, {' or '.join(sorted(allowed))} (got {got})"
     elif measure and score_of(row) is None:  # a solver's score has its type above
-        yield f"{', '.join(sorted(found))}: expected a number"
+        yield f"{', '.join(sorted(scores))}: expected a number"
     if "accuracy" in row and row["n_test"] == 0:
         yield "n_test: expected more than 0 beside an accuracy"
 
@@ -354,19 +355,19 @@ def gathered_rows(root: Path, names: Iterable[str]) -> dict[str, Row]:
 
 def folders_with_rows(root: Path) -> list[Path]:
     """Return the folder itself and the folders below it that have rows, sorted; links are followed."""
-    found, top = [], root.resolve()
+    folders, top = [], root.resolve()
     seen = {top, *top.parents}
     for folder, inner, files in os.walk(root, followlinks=True):
         # A publication that was killed leaves a hidden folder.
         inner[:] = [name for name in inner if not name.startswith(".")]
         if ROWS in files:
-            found.append(Path(folder))
+            folders.append(Path(folder))
         for name in [name for name in inner if Path(folder, name).is_symlink()]:
             real = Path(folder, name).resolve()
             if real in seen or real.is_relative_to(top):
                 inner.remove(name)  # it is also reached without the link
             seen.add(real)
-    return sorted(found)
+    return sorted(folders)
 
 
 def precedence(row: Row) -> tuple[int, float, bool]:
@@ -468,8 +469,8 @@ def merge(folders: Sequence[Path], into: Path) -> dict[str, Merged]:
     nothing. No row is removed. All rows are read before any is written; an experiment's rows are written in
     one step. Raises StoreError if a row is not valid, or a folder has no rows.
     """
-    found = {folder: folders_with_rows(folder) for folder in folders}
-    for folder, below in found.items():
+    sources = {folder: folders_with_rows(folder) for folder in folders}
+    for folder, below in sources.items():
         if not below:
             raise StoreError(
                 f"{folder}: expected rows ({ROWS} in a folder per experiment, as below runs/), found none"
@@ -482,7 +483,7 @@ def merge(folders: Sequence[Path], into: Path) -> dict[str, Merged]:
                 f"{folder} is the folder of one experiment, and no config would find its rows in {into}: "
                 f"name the folder above it, or --into {into / name}"
             )
-    names = sorted({str(path.relative_to(folder)) for folder, below in found.items() for path in below})
+    names = sorted({str(path.relative_to(folder)) for folder, below in sources.items() for path in below})
     rows = {name: gathered_rows(Path(), [str(folder / name) for folder in folders]) for name in names}
     for name in names:
         read_rows(into / name)  # finds an invalid row there before anything is written

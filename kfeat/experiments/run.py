@@ -52,11 +52,11 @@ def plan_from_rows(
         contents = named.setdefault(_source_key(row["dataset"], row["source"]), {})
         contents.pop(row["fingerprint"], None)
         contents[row["fingerprint"]] = None
-    found = {
+    hashes = {
         source: (known or {}).get(source) or _known_hash(source) or _hash_in_rows(named, source)
         for source in experiment.datasets
     }
-    return plan(experiment, {source: content for source, content in found.items() if content is not None})
+    return plan(experiment, {source: content for source, content in hashes.items() if content is not None})
 
 
 def _known_hash(source: Source) -> str | None:
@@ -116,20 +116,20 @@ def dependencies_first(experiments: Sequence[Experiment]) -> list[Experiment]:
 
     In this order no shared trial runs twice. If two experiments name each other, the second comes first.
     """
-    named = {one.name: one for one in experiments}
+    named = {experiment.name: experiment for experiment in experiments}
     arranged: list[Experiment] = []
     begun: set[int] = set()  # by identity, since files in two folders may have the same name
 
-    def put(one: Experiment) -> None:
-        if id(one) not in begun:
-            begun.add(id(one))
-            for name in one.rows_from:
+    def put(experiment: Experiment) -> None:
+        if id(experiment) not in begun:
+            begun.add(id(experiment))
+            for name in experiment.rows_from:
                 if name in named:
                     put(named[name])
-            arranged.append(one)
+            arranged.append(experiment)
 
-    for one in experiments:
-        put(one)
+    for experiment in experiments:
+        put(experiment)
     return arranged
 
 
@@ -157,14 +157,14 @@ def run_experiments(
 
     parts = {
         ExperimentRun(
-            one.name,
-            root / one.name,
-            partial(chosen, one),
-            partial(rows_of, one, root),
-            partial(rows_of, one, published) if published else dict,
-            one.rows_from,
-        ): one
-        for one in experiments
+            experiment.name,
+            root / experiment.name,
+            partial(chosen, experiment),
+            partial(rows_of, experiment, root),
+            partial(rows_of, experiment, published) if published else dict,
+            experiment.rows_from,
+        ): experiment
+        for experiment in experiments
     }
     with closing(Scheduler(parts, engine, observer, again).run()) as running:
         for part in running:

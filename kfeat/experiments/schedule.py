@@ -89,7 +89,7 @@ class Local:
         ended: list[tuple[Trial, Row | KfeatError]] = []
         while self._busy and not ended:
             ready = wait([worker.connection for worker in self._busy])
-            for worker in [one for one in self._busy if one.connection in ready]:
+            for worker in [worker for worker in self._busy if worker.connection in ready]:
                 outcome: Row | KfeatError | None
                 try:
                     outcome = worker.row()
@@ -104,7 +104,7 @@ class Local:
 
     def cancel(self, identities: Collection[str]) -> None:
         """End the processes of these trials."""
-        for worker in [one for one, trial in self._busy.items() if trial.id in identities]:
+        for worker in [worker for worker, trial in self._busy.items() if trial.id in identities]:
             del self._busy[worker]
             worker.kill()
 
@@ -332,10 +332,10 @@ class Scheduler:
 
     def _start_next(self) -> bool:
         """Start the next trial if one can start now, and return whether it was started."""
-        found = self._next() if self._waiting and self._engine.has_room() else None
-        if found is None:
+        identity = self._next() if self._waiting and self._engine.has_room() else None
+        if identity is None:
             return False
-        task = self._running[found] = self._waiting.pop(found)
+        task = self._running[identity] = self._waiting.pop(identity)
         self._engine.submit(task.trial)
         self._tell(Event("started", task.part.name, [task.trial]))
         return True
@@ -352,11 +352,11 @@ class Scheduler:
             self._passed.clear()
             return first
         passed = self._passed & self._running.keys()
-        free = self._memory - max(used, task.need + sum(self._running[one].need for one in passed))
-        found = next((key for key, other in self._waiting.items() if other.need <= free), None)
-        if found is not None:
-            self._passed.add(found)
-        return found
+        free = self._memory - max(used, task.need + sum(self._running[identity].need for identity in passed))
+        overtaking = next((key for key, other in self._waiting.items() if other.need <= free), None)
+        if overtaking is not None:
+            self._passed.add(overtaking)
+        return overtaking
 
     def _take(self, task: _Task, outcome: Row | KfeatError) -> None:
         """Handle the result of a trial: a row is on the disk before another trial starts."""

@@ -15,7 +15,7 @@ from kfeat.data.generators import Generator
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import flat_entry, parameters_of, registries
 from kfeat.experiments.quantities import PARTS, QUANTITIES, SCORE, TITLES, Quantity, parameter_of
-from kfeat.experiments.yaml import parse, refuse
+from kfeat.experiments.yaml import parse, validation_error
 from kfeat.parameters import did_you_mean, parameter_model
 
 Record = Mapping[str, Any]
@@ -67,7 +67,9 @@ def check_keys(selector: dict[str, Any]) -> dict[str, Any]:
     known = known_keys() if selector else []
     unknown = [key for key in selector if ".".join(key.split(".")[:2]) not in known]
     if unknown:
-        raise refuse(((), f"no trial has the key {key!r}{did_you_mean(key, known)}") for key in unknown)
+        raise validation_error(
+            ((), f"no trial has the key {key!r}{did_you_mean(key, known)}") for key in unknown
+        )
     return selector
 
 
@@ -95,19 +97,19 @@ def flat(row: Record) -> dict[str, Any]:
     Keys are such as `map.n_components` or `protocol.split.kind`. An inner component is given by its name, and
     its parameters follow; the version of a component is a key beside its parameters, as `map.version`.
     """
-    found: dict[str, Any] = {"dataset": row["dataset"]}
+    keys: dict[str, Any] = {"dataset": row["dataset"]}
     source = row["source"] or {}
-    found |= {f"dataset.{key}": value for key, value in source.items() if key != "name"}
+    keys |= {f"dataset.{key}": value for key, value in source.items() if key != "name"}
     for key, value in row["protocol"].items():
-        found[f"protocol.{key}"] = value
+        keys[f"protocol.{key}"] = value
         inner = value if isinstance(value, dict) else {}
-        found |= {f"protocol.{key}.{name}": each for name, each in inner.items()}
+        keys |= {f"protocol.{key}.{name}": option for name, option in inner.items()}
     for part in PARTS:
         if row.get(part) is not None:
-            found |= flat_entry(part, row[part])
+            keys |= flat_entry(part, row[part])
         elif part == "map":
-            found["map"] = "exact"
-    return found
+            keys["map"] = "exact"
+    return keys
 
 
 def learnt_values(row: Record) -> Iterator[tuple[str, float]]:
@@ -129,18 +131,18 @@ def chosen(records: Sequence[dict[str, Any]], conditions: Sequence[str]) -> list
         key, equals, text = condition.partition("=")
         if not equals or not key:
             raise ConfigError(f"--where {condition}: expected key=value, as in --where map.n_components=200")
-        known = list(dict.fromkeys(name for one in records for name in one))
+        known = list(dict.fromkeys(name for record in records for name in record))
         if key not in known:
             near = f"no row has '{key}'{did_you_mean(key, known)}"
             raise ConfigError(f"--where {condition}: {near}; there are: {', '.join(known)}")
-        met = [one[key] for one in records if key in one]
+        met = [record[key] for record in records if key in record]
         selector[key] = _values(condition, text, met)
         if not any(value in selector[key] for value in met):
             words = list(dict.fromkeys(map(str, met)))
             more = ", ..." if len(words) > 12 else ""
             near = f"no row has this value{did_you_mean(text, words)}"
             raise ConfigError(f"--where {condition}: {near}; there are: {', '.join(words[:12])}{more}")
-    return [one for one in records if agrees(selector, one)]
+    return [record for record in records if agrees(selector, record)]
 
 
 def _values(condition: str, text: str, met: Sequence[Any]) -> list[Any]:
@@ -165,17 +167,17 @@ def ids_beginning(prefixes: Sequence[str], ids: Iterable[str], where: str) -> li
 
 
 def _only_one(prefix: str, known: Sequence[str], where: str) -> str:
-    found = [identity for identity in known if prefix and identity.startswith(prefix)]
-    if prefix in found:
+    matching = [identity for identity in known if prefix and identity.startswith(prefix)]
+    if prefix in matching:
         return prefix
-    if not found:
+    if not matching:
         raise ConfigError(
             f"no trial of {where} has an id that begins with '{prefix}'; `kfeat plan` shows the ids"
         )
-    if len(found) > 1:
-        shown = ", ".join(found[:MOST_IDS]) + ", ..." * (len(found) > MOST_IDS)
-        raise ConfigError(f"'{prefix}' begins the ids of {len(found)} trials of {where}: {shown}")
-    return found[0]
+    if len(matching) > 1:
+        shown = ", ".join(matching[:MOST_IDS]) + ", ..." * (len(matching) > MOST_IDS)
+        raise ConfigError(f"'{prefix}' begins the ids of {len(matching)} trials of {where}: {shown}")
+    return matching[0]
 
 
 def quantity_named(name: str) -> Quantity:

@@ -12,7 +12,7 @@ from kfeat.data.generators import LargeQuadric
 from kfeat.data.sources import entry
 from kfeat.errors import ConfigError, KfeatError
 from kfeat.experiments.component import Component, Entry, Grids, Memory, OneOrMany, Strict, one_line
-from kfeat.experiments.yaml import refuse
+from kfeat.experiments.yaml import validation_error
 
 TaskOf = Callable[[Source], Task | None]
 
@@ -24,7 +24,7 @@ def drawable(source: Source) -> Source:
             one_line(source.name)
         except ValueError as error:
             text = f"the file's name: {error} (got {source.name[:100]!r}); rename the file"
-            raise refuse([((), text)]) from None
+            raise validation_error([((), text)]) from None
     return source
 
 
@@ -32,8 +32,8 @@ def approximating(maps: list[Component], info: ValidationInfo) -> list[Component
     """Return the points of an entry of `maps`; raises ValidationError if they do not support a kernel."""
     kinds = {point.name: point for point in maps}  # `name` may be an axis
     kernels = info.data.get("kernels", [])
-    if wrong := [text for one in kinds.values() for text in unsupported(one, kernels)]:
-        raise refuse(((), text) for text in wrong)
+    if wrong := [text for kind in kinds.values() for text in unsupported(kind, kernels)]:
+        raise validation_error(((), text) for text in wrong)
     return maps
 
 
@@ -109,9 +109,8 @@ class Setting(Strict):
     @field_validator("solvers")
     @classmethod
     def _of_the_task(cls, solvers: Solvers, info: ValidationInfo) -> Solvers:
-        wrong = wrong_tasks(info.data.get("datasets", []), [*solvers.mapped, *solvers.exact])
-        if wrong:
-            raise refuse(((), text) for text in wrong)
+        if wrong := wrong_tasks(info.data.get("datasets", []), solvers):
+            raise validation_error(((), text) for text in wrong)
         return solvers
 
     @field_validator("measures")
@@ -119,7 +118,7 @@ class Setting(Strict):
     def _alone(cls, measures: list[Component], info: ValidationInfo) -> list[Component]:
         solvers = info.data.get("solvers", Solvers())
         if measures and (solvers.mapped or solvers.exact):
-            raise refuse([((), "replaces `solvers`; use only one of the two")])
+            raise validation_error([((), "replaces `solvers`; use only one of the two")])
         return measures
 
     @field_validator("memory")
@@ -151,17 +150,16 @@ def known_task(source: Source) -> Task | None:
     return source.task if isinstance(source, LargeQuadric) else "classification"
 
 
-def wrong_tasks(
-    sources: Sequence[Source], solvers: Sequence[Component], task_of: TaskOf = known_task
-) -> list[str]:
+def wrong_tasks(sources: Sequence[Source], solvers: Solvers, task_of: TaskOf = known_task) -> list[str]:
     """Return a message for each solver and data of different tasks (classification, regression)."""
-    tasks = {source: task_of(source) for source in sources} if solvers else {}
+    both = [*solvers.mapped, *solvers.exact]
+    tasks = {source: task_of(source) for source in sources} if both else {}
     return [
         f"{solver.name} with these parameters is for {solver.build().task}, "
         f"{source if isinstance(source, str) else source.name} is for {task}; solvers that fit: "
         f"{', '.join(_fitting(task, solver.cls.needs_kernel))}"
         for source, task in tasks.items()
-        for solver in solvers
+        for solver in both
         if task is not None and solver.build().task != task
     ]
 
@@ -170,8 +168,8 @@ def check_tasks(settings: Iterable[Setting], task_of: TaskOf) -> None:
     """Raise ConfigError for the solvers of `wrong_tasks` in any setting."""
     problems = {
         f"solvers: {problem}": None
-        for one in settings
-        for problem in wrong_tasks(one.datasets, [*one.mapped_solvers, *one.exact_solvers], task_of)
+        for setting in settings
+        for problem in wrong_tasks(setting.datasets, setting.solvers, task_of)
     }
     if problems:
         raise ConfigError("\n  ".join(problems))

@@ -63,10 +63,10 @@ def run_trial(
     reset_peak_memory()
     clock = Clock(threads, announce)
     try:
-        found = _work(trial, data, clock, threads)
+        result = _work(trial, data, clock, threads)
     except Exception as error:
-        found = failure(error)
-    row |= found | {
+        result = failure(error)
+    row |= result | {
         "seconds": clock.seconds,
         "timed": alone and clock.counts(),
         "peak_memory_mb": peak_memory_mb(),
@@ -174,10 +174,10 @@ def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, 
 
     kernel, feature_map, solver = estimators(trial, data, threads)
     if trial.measure is not None:
-        found = trial.measure.build().of(feature_map, data.X_train, clock, trial.seeds["data"])
+        measured = trial.measure.build().of(feature_map, data.X_train, clock, trial.seeds["data"])
         # Some measures fit clones of the map only.
         fitted = feature_map if hasattr(feature_map, "kernel_") else None
-        return {**found, "learnt": _learnt(trial, kernel, map=fitted)}
+        return {**measured, "learnt": _learnt(trial, kernel, map=fitted)}
     train, test, columns = data.X_train, data.X_test, ColumnCounter()
     if feature_map is not None:
         # Rows on disk are not checked for finite values here, since mapping checks them.
@@ -203,25 +203,25 @@ def _learnt(trial: Trial, kernel: Any, **fitted: Any) -> dict[str, dict[str, flo
 
     `fitted` has the map and the solver, by part; None for one that is missing.
     """
-    found = {"kernel": dict(_bandwidths(trial.kernel, kernel))}
-    found |= {
+    values = {"kernel": dict(_bandwidths(trial.kernel, kernel))}
+    values |= {
         part: estimator.learnt_parameters() for part, estimator in fitted.items() if estimator is not None
     }
-    return {part: numbers for part, numbers in found.items() if numbers}
+    return {part: numbers for part, numbers in values.items() if numbers}
 
 
 def _bandwidths(component: Component, kernel: Any, place: str = "") -> Iterator[tuple[str, float]]:
     """Yield each parameter that is given by a rule and its value on the data, also of inner kernels."""
     for name, value in sorted(component.parameters.items()):
-        found = getattr(kernel, name)
+        resolved = getattr(kernel, name)
         if isinstance(value, str):
-            yield f"{place}{name}", float(found)
+            yield f"{place}{name}", float(resolved)
         elif isinstance(value, Component):
-            yield from _bandwidths(value, found, f"{place}{name}.")
+            yield from _bandwidths(value, resolved, f"{place}{name}.")
         elif isinstance(value, list):
-            for i, (item, each) in enumerate(zip(value, found, strict=True)):
+            for i, (item, kernel_item) in enumerate(zip(value, resolved, strict=True)):
                 if isinstance(item, Component):
-                    yield from _bandwidths(item, each, f"{place}{name}.{i}.")
+                    yield from _bandwidths(item, kernel_item, f"{place}{name}.{i}.")
 
 
 def _scores(data: Dataset, predicted: NDArray[Any]) -> dict[str, Any]:
@@ -241,10 +241,10 @@ def _scores(data: Dataset, predicted: NDArray[Any]) -> dict[str, Any]:
 def _solve(solver: Any) -> dict[str, Any]:
     """Return what the solver reports about its end."""
     names = ("finished_by", "n_iter", "objective", "converged", "stop_reason", "n_support", "cache_mb")
-    found = {name: np.asarray(getattr(solver, f"{name}_", None)).tolist() for name in names}
+    report = {name: np.asarray(getattr(solver, f"{name}_", None)).tolist() for name in names}
     # JSON has no infinity: an objective that overflowed is left out.
     return {
         name: value
-        for name, value in found.items()
+        for name, value in report.items()
         if value is not None and not (isinstance(value, float) and not isfinite(value))
     }

@@ -44,12 +44,12 @@ class Document:
 
     def place_of(self, path: Sequence[str | int]) -> str | None:
         """Return where the value at `path`, or else the nearest value around it, was written."""
-        found, lines = None, self.lines
+        place, lines = None, self.lines
         for part in path:
             if part not in lines:
                 break
-            found, lines = lines[part]
-        return found
+            place, lines = lines[part]
+        return place
 
 
 if TYPE_CHECKING or not yaml.__with_libyaml__:
@@ -87,16 +87,16 @@ class _StrictLoader(_Loader):
             _refuse(node, f"the tag {node.tag} has no meaning here; leave it out")
         lines: Lines = {}
         if node.id == "mapping":
-            found: dict[str, Any] = {}
+            mapping: dict[str, Any] = {}
             for key_node, value_node in node.value:
                 key = self.read(key_node, depth + 1)[0]
                 if not isinstance(key, str):
                     _refuse(key_node, f"key {key!r} is not a word")
-                if key in found:
+                if key in mapping:
                     _refuse(key_node, f"key '{key}' occurs twice")
-                found[key], below = self.read(value_node, depth + 1)
+                mapping[key], below = self.read(value_node, depth + 1)
                 lines[key] = (self._place(key_node), below)
-            return found, lines
+            return mapping, lines
         if node.id == "scalar":
             return self._scalar(node), lines
         items = []
@@ -116,8 +116,8 @@ class _StrictLoader(_Loader):
             value = text if kind == "str" else self.construct_object(node)
         except (ValueError, LookupError):
             _refuse(node, f"{text[:50]!r} is not a value of the tag {node.tag}")
-        if isinstance(value, str) and (found := _NO_TEXT.search(value)):
-            _refuse(node, f"the character U+{ord(found[0]):04X} is not allowed in a text")
+        if isinstance(value, str) and (sign := _NO_TEXT.search(value)):
+            _refuse(node, f"the character U+{ord(sign[0]):04X} is not allowed in a text")
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             _refuse(node, "an integer of more than 64 bits")
         if isinstance(value, float) and not abs(value) < float("inf"):
@@ -215,7 +215,7 @@ def _content(path: Path) -> bytes:
 KeyPath: TypeAlias = Sequence[str | int]
 
 
-def refuse(problems: Iterable[tuple[KeyPath, str]]) -> ValidationError:
+def validation_error(problems: Iterable[tuple[KeyPath, str]]) -> ValidationError:
     """Return the error of several problems, each with its path below the value being validated."""
     return ValidationError.from_exception_data(
         "an experiment",
@@ -233,14 +233,14 @@ def problems_of(error: ValidationError, value: Any, known: Collection[str] = ())
 
     If a value may have several kinds, their problems are joined to one. `known` has the allowed keys.
     """
-    found: dict[tuple[str | int, ...], list[str]] = {}
+    texts_at: dict[tuple[str | int, ...], list[str]] = {}
     for problem in error.errors():
         path = tuple(path_in(value, problem["loc"]))
         text = describe(problem, path=()).removeprefix(": ")
         if problem["type"] == "extra_forbidden" and known:
             text += advice_on(str(path[-1]), known)
-        found.setdefault(path, []).append(text)
-    return [(path, _alternatives(texts)) for path, texts in found.items()]
+        texts_at.setdefault(path, []).append(text)
+    return [(path, _alternatives(texts)) for path, texts in texts_at.items()]
 
 
 def advice_on(word: str, known: Collection[str]) -> str:
@@ -271,7 +271,7 @@ def config_error(error: ValidationError, model: type[BaseModel], file: Document,
     first, *others = dict.fromkeys(sentences)
     if not others:
         return ConfigError(first)
-    listed = "".join(f"\n  {each}" for each in (first, *others))
+    listed = "".join(f"\n  {sentence}" for sentence in (first, *others))
     return ConfigError(f"{path}: {len(others) + 1} problems in this file:{listed}")
 
 
@@ -313,7 +313,7 @@ def _known_keys(model: type[BaseModel], location: KeyPath) -> list[str]:
                 return []
     if not location and "settings" in model.model_fields:  # a file may have their keys at its top
         models += _models_in(model.model_fields["settings"].annotation)
-    return [field.alias or key for one in models for key, field in one.model_fields.items()]
+    return [field.alias or key for other in models for key, field in other.model_fields.items()]
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
@@ -415,8 +415,8 @@ def apply_override(document: Document, override: str, shared: Collection[str]) -
 
 def _holders(keys: dict[str, Any], lines: Lines, key: str) -> list[tuple[dict[str, Any], Lines]]:
     """Return the settings that replace `key`, and the top of the file unless every setting replaces it."""
-    found = keys.get("settings")
-    settings = found if isinstance(found, list) else []
+    listed = keys.get("settings")
+    settings = listed if isinstance(listed, list) else []
     replacing = [
         (part, lines["settings"][1][i][1])
         for i, part in enumerate(settings)

@@ -17,7 +17,7 @@ from kfeat.data.protocol import All, Validation, drawn
 from kfeat.data.sources import dataset_name
 from kfeat.errors import ConfigError
 from kfeat.experiments.clock import environment
-from kfeat.experiments.component import Component, each, experiment_name, read_component
+from kfeat.experiments.component import Component, experiment_name, map_components, read_component
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Trial, digest
 from kfeat.experiments.run import planned
@@ -123,7 +123,10 @@ def as_config(trial: Trial, title: str, repeats: int = 1) -> dict[str, Any]:
 
 def _entry(component: Component | None) -> dict[str, Any]:
     assert component is not None
-    return {"name": component.name, **{key: each(value, _entry) for key, value in component.given.items()}}
+    return {
+        "name": component.name,
+        **{key: map_components(value, _entry) for key, value in component.given.items()},
+    }
 
 
 VERSION = 6  # of what a row of a search means: raised when the same candidate gives other numbers

@@ -12,7 +12,7 @@ from kfeat.analysis.claims import Cited
 from kfeat.analysis.comparisons import ABSOLUTE_ROUNDING, FALSE_ALARM, FLIP_SHARE, RELATIVE_ROUNDING
 from kfeat.analysis.judgement import UNEXPLAINED, Judgement
 from kfeat.analysis.numbers import AGREE, TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
-from kfeat.experiments.paper import PRINTED_TIMES, Explained
+from kfeat.experiments.paper import PRINTED_TIMES, Explainable
 from kfeat.experiments.quantities import SCORE
 from kfeat.render import text
 from kfeat.render.escapes import markdown_verdict
@@ -235,7 +235,7 @@ def _beside_notes(judgement: Judgement) -> list[str]:
     ]
 
 
-def said_of(said: Explained, cited: Sequence[Cited], verdict: str) -> str:
+def said_of(said: Explainable, cited: Sequence[Cited], verdict: str) -> str:
     """Return what a config says of a difference, with the claims that it rests on; or nothing."""
     if verdict == claims.MISSING:
         return ""

@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 
 from kfeat.cli.options import config_files
 from kfeat.experiments.component import read_component, registries
-from kfeat.experiments.config import experiment_schema, explained, load_experiment
+from kfeat.experiments.config import component_helps, experiment_schema, load_experiment
 from kfeat.experiments.yaml import read_mapping
 from kfeat.parameters import parameter_model
 from kfeat.text import in_yaml
@@ -21,7 +21,7 @@ VALIDATOR = Draft202012Validator(experiment_schema())
 @pytest.mark.parametrize("part", ["kernel", "map", "solver"])
 def test_every_class_is_explained_with_all_parameters_and_yaml_that_works(part):
     for name, cls in registries()[part].items():
-        one = explained(part)[name]
+        one = component_helps(part)[name]
         assert [each for group in one.parameters for each in group.names] == list(
             parameter_model(cls).model_fields
         )

@@ -195,8 +195,8 @@ def arrays(item: Any) -> Iterator[NDArray[Any]]:
     if isinstance(item, np.ndarray):
         yield item
     elif isinstance(item, list | tuple):
-        for each in item:
-            yield from arrays(each)
+        for member in item:
+            yield from arrays(member)
     elif isinstance(item, BaseEstimator) or issparse(item):
         yield from arrays(list(vars(item).values()))
 

@@ -335,9 +335,9 @@ class MaclaurinBound(Measure):
         if self.statement == "lemma_6":
             return {"reached": largest_slope(kernel, x) / kernel_slope(*of_kernel, self.printed)}
         if self.statement == "lemma_4":
-            largest = max(float((features(each, x) ** 2).max()) for each in (first, *maps))
+            largest = max(float((features(drawn, x) ** 2).max()) for drawn in (first, *maps))
             return {"reached": largest / estimator_bound(*of_kernel, *of_law)}
-        largest = max(largest_estimator_slope(each, x) for each in (first, *maps))
+        largest = max(largest_estimator_slope(drawn, x) for drawn in (first, *maps))
         return {"reached": largest / estimator_slope(*of_kernel, d, *of_law)}
 
     def _draws(self, feature_map: Any, x: Numbers) -> Iterator[Any]:
@@ -348,15 +348,16 @@ class MaclaurinBound(Measure):
         """Return the error that is exceeded with probability delta over the error that the bound promises."""
         first = next(maps)
         K = first.kernel_(x)
-        errors = np.array([np.abs(Z @ Z.T - K) for Z in (each.transform(x) for each in (first, *maps))])
+        errors = np.array([np.abs(Z @ Z.T - K) for Z in (drawn.transform(x) for drawn in (first, *maps))])
         if self.statement != "pair":
             errors = errors.max(axis=(1, 2))
         exceeded = float(np.quantile(errors, 1 - self.delta, axis=0, method="higher").max())
         bound_of = self._bound_of(first, x.shape[1])
         promised = least_error(bound_of, first.n_components, self.delta)
         start = informative_from(bound_of, largest_value(first.kernel_, self.radius), self.delta)
-        found = {"promised_error": promised, "informative_from": float(start)}
-        return {"reached": exceeded / promised} | {key: value for key, value in found.items() if value < inf}
+        numbers = {"promised_error": promised, "informative_from": float(start)}
+        finite = {name: number for name, number in numbers.items() if number < inf}
+        return {"reached": exceeded / promised} | finite
 
     def _bound_of(self, fitted: Any, d: int) -> Callable[[float], Bound]:
         """Return the bound by the error eps."""

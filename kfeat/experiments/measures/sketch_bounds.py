@@ -107,7 +107,7 @@ def estimates(
         raise UnsupportedKernelError(
             f"the lemmas are about polynomial kernels, got {kernel!r}; measure it by kernel_error"
         )
-    x, y = (with_parameters(each, kernel) for each in (x, y))
+    x, y = (with_parameters(points, kernel) for points in (x, y))
     return Estimates(Pairs(x, y, kernel.degree, feature_map.n_components), products)
 
 
@@ -195,7 +195,7 @@ VARIANCE_BOUNDS: dict[int | str, Callable[[Pairs], Numbers]] = {
 
 def largest_product(pairs: Pairs) -> float:
     """Return R^2p with R the largest 1-norm of all points: Lemma 8's bound of |Z|."""
-    return float(max(np.abs(each).sum(axis=1).max() for each in (pairs.x, pairs.y)) ** (2 * pairs.degree))
+    return float(max(np.abs(points).sum(axis=1).max() for points in (pairs.x, pairs.y)) ** (2 * pairs.degree))
 
 
 def lemma_7(pairs: Pairs, sketches: int) -> tuple[Numbers, Numbers]:
@@ -277,10 +277,10 @@ class BoundRatio(Measure):
     def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
         """Return the ratio over pairs with rows sampled from X (n, d), for a row."""
         self._check()
-        found = estimates(
+        drawn = estimates(
             feature_map, X, clock, seed, cosine=self.cosine, n_rows=self.n_rows, n_draws=self.n_draws
         )
-        return {**self._ratio(found), "columns": None}
+        return {**self._ratio(drawn), "columns": None}
 
     def _check(self) -> None:
         if self.lemma == 10 and self.cosine != 1:
@@ -292,15 +292,15 @@ class BoundRatio(Measure):
                 f"bound_ratio: expected n_draws of at least sketches = {self.sketches}, got {self.n_draws}"
             )
 
-    def _ratio(self, found: Estimates) -> dict[str, float]:
+    def _ratio(self, drawn: Estimates) -> dict[str, float]:
         if self.lemma in VARIANCE_BOUNDS:
-            bound = VARIANCE_BOUNDS[self.lemma](found.pairs)
-            return {"bound_ratio": float(((found.errors**2).mean(axis=0) / bound).mean())}
+            bound = VARIANCE_BOUNDS[self.lemma](drawn.pairs)
+            return {"bound_ratio": float(((drawn.errors**2).mean(axis=0) / bound).mean())}
         if self.lemma == 8:
-            return {"bound_ratio": float(np.abs(found.products).max() / largest_product(found.pairs))}
-        errors = np.abs(self._averaged(found.errors) if self.lemma == 9 else found.errors)
-        eps, bounds = TAIL_BOUNDS[self.lemma](found.pairs, self.sketches)
-        shares = np.stack([(errors >= each).mean(axis=0) for each in eps])
+            return {"bound_ratio": float(np.abs(drawn.products).max() / largest_product(drawn.pairs))}
+        errors = np.abs(self._averaged(drawn.errors) if self.lemma == 9 else drawn.errors)
+        eps, bounds = TAIL_BOUNDS[self.lemma](drawn.pairs, self.sketches)
+        shares = np.stack([(errors >= threshold).mean(axis=0) for threshold in eps])
         least = {"least_bound": float(bounds[shares > 0].min())} if shares.any() else {}
         return {"bound_ratio": float((shares / bounds).mean(axis=1).max()), **least}
 
@@ -355,14 +355,14 @@ class EstimateMoments(Measure):
 
     def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
         """Return the moments over pairs with rows sampled from X (n, d), for a row."""
-        found = estimates(
+        drawn = estimates(
             feature_map, X, clock, seed, cosine=self.cosine, n_rows=self.n_rows, n_draws=self.n_draws
         )
-        errors = found.errors
+        errors = drawn.errors
         squared = (errors**2).mean(axis=0)
         moments = {
-            "variance_ratio": squared / exact_variance(found.pairs),
+            "variance_ratio": squared / exact_variance(drawn.pairs),
             "squared_bias": errors.mean(axis=0) ** 2 / (errors.var(axis=0, ddof=1) / self.n_draws),
-            "relative_variance": squared / found.pairs.kernel**2,
+            "relative_variance": squared / drawn.pairs.kernel**2,
         }
-        return {"estimate": {name: float(each.mean()) for name, each in moments.items()}, "columns": None}
+        return {"estimate": {name: float(moment.mean()) for name, moment in moments.items()}, "columns": None}
