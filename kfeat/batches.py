@@ -66,20 +66,19 @@ class Batches(ABC):
 
 
 class LocalBatches(Batches):
-    """Batches that this process makes, one after the other."""
+    """Batches that this process makes of rows of X, one after the other."""
+
+    X: Any
 
     @abstractmethod
     def _block(self, k: int, rows: Rows | None) -> Any:
         """Return batch k, or some of its rows."""
 
-    def _let_go(self) -> None:
-        """Release the memory of the last block."""
-
     def each(self, function: Callable[..., Any], *aligned: Any) -> Iterator[Any]:
         """Yield function(block, *parts) for each batch."""
         for k, rows, parts in self._pieces(aligned):
             result = function(self._block(k, rows), *parts)
-            self._let_go()
+            release(self.X)
             yield result
 
 
@@ -96,9 +95,6 @@ class ArrayBatches(LocalBatches):
 
     def _block(self, k: int, rows: Rows | None) -> Any:
         return rows_of(self.X, self.edges, k, rows).astype(self.dtype, copy=False)
-
-    def _let_go(self) -> None:
-        release(self.X)
 
 
 class MappedBatches(LocalBatches):
@@ -133,9 +129,6 @@ class MappedBatches(LocalBatches):
         if self.observe is not None:
             self.observe(Z)
         return Z
-
-    def _let_go(self) -> None:
-        release(self.X)
 
 
 def batch_edges(n: int, d: int, itemsize: int) -> NDArray[np.intp]:

@@ -78,13 +78,13 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic | np.ndarray) and value.ndim == 0 else value
 
 
-def describe(problem: Any, prefix: str = "", path: Sequence[str | int] | None = None) -> str:
+def describe(problem: Any, path: Sequence[str | int] | None = None) -> str:
     """Return one pydantic problem as `path: what is allowed (got value)`, with a near match if there is one.
 
     `path` replaces the problem's own location, which also has pydantic's names for the branches of a union.
     """
     parts = problem["loc"] if path is None else path
-    place = prefix + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
     place, met = place.lstrip("."), problem["input"]
     if problem["type"] == "extra_forbidden":
         return f"{place}: unknown key"

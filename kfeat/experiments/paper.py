@@ -34,14 +34,11 @@ from kfeat.experiments.yaml import KeyPath, validation_error
 from kfeat.parameters import did_you_mean
 
 _TIME = re.compile(r"(?P<bound><\s*)?(?P<number>\d+(?:\.(?P<decimals>\d+))?)\s*(?P<unit>[a-z]+)")
-_UNITS = {"ms": 0.001} | {
-    unit: size
-    for size, units in (
-        (1.0, ("s", "sec", "secs", "second", "seconds")),
-        (60.0, ("min", "mins", "minute", "minutes")),
-        (3600.0, ("h", "hour", "hours")),
-    )
-    for unit in units
+_UNITS = {
+    "ms": 0.001,
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
 }
 
 

@@ -74,21 +74,16 @@ class Trial:
     memory: Memory = "in_core"
 
     @property
-    def _switches(self) -> dict[str, Any]:
-        return self.protocol.model_dump(mode="json", exclude_defaults=True)
-
-    @property
     def data_key(self) -> str:
         """Return what identifies the data: the hash of their content, else what the config says."""
         return self.fingerprint or f"unknown content: {self.source!r}"
 
     @property
     def _data(self) -> dict[str, Any]:
-        repeat = self.repeat if self.protocol.random else 0
         return {
             "dataset": self.data_key,
-            "protocol": self._switches,
-            "repeat": repeat,
+            "protocol": self.protocol.model_dump(mode="json", exclude_defaults=True),
+            "repeat": self.repeat if self.protocol.random else 0,
             "seed": self.seed,
         }
 

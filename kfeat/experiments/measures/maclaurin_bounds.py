@@ -316,13 +316,13 @@ class MaclaurinBound(Measure):
 
     def _check(self, feature_map: Any) -> None:
         """Raise ParameterError if the statement is not about the map."""
-        expected, law = SPEAKS_OF[self.statement]
+        expected = CompositionalMaclaurin if self.statement == "theorem_9" else RandomMaclaurin
         given = feature_map.get_params(deep=False)
-        fits = type(feature_map) is expected and given["degree_law"] == law and given["constant"]
+        fits = type(feature_map) is expected and given["degree_law"] == "geometric" and given["constant"]
         if not fits or given.get("h01"):
             raise ParameterError(
-                f"maclaurin_bound: {self.statement} is about {expected.__name__} with degree_law={law!r}, "
-                f"the constant and no exact columns, got {feature_map!r}"
+                f"maclaurin_bound: {self.statement} is about {expected.__name__} with "
+                f"degree_law='geometric', the constant and no exact columns, got {feature_map!r}"
             )
 
     def _found(self, feature_map: Any, x: Numbers) -> dict[str, float]:
@@ -368,16 +368,6 @@ class MaclaurinBound(Measure):
             return lambda eps: uniform_bound(kernel, R, d, eps, p, printed)
         box = black_box(fitted.inner_, R, d)
         return lambda eps: compositional_bound(kernel, box, R, d, eps, p, printed)
-
-
-SPEAKS_OF: dict[str, tuple[Any, str]] = {
-    "lemma_4": (RandomMaclaurin, "geometric"),
-    "lemma_6": (RandomMaclaurin, "geometric"),
-    "lemma_7": (RandomMaclaurin, "geometric"),
-    "pair": (RandomMaclaurin, "geometric"),
-    "theorem_8": (RandomMaclaurin, "geometric"),
-    "theorem_9": (CompositionalMaclaurin, "geometric"),
-}
 
 
 def black_box(inner: Any, radius: float, d: int) -> BlackBox:
