@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from kfeat.experiments.measures.fitted_map import LowRankError
+from kfeat.experiments.measures.kernel_error import LowRankError
 from kfeat.kernels import Gaussian, Polynomial
 from kfeat.maps import Nystrom, RandomMaclaurin
 from tests.experiments.rows import measured

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
-from kfeat.experiments.measures.fitted_map import MapSize
+from kfeat.experiments.measures.map_size import MapSize
 from kfeat.experiments.measures.sketch_bounds import BoundRatio, EstimateMoments, partners, with_parameters
 from kfeat.kernels import Gaussian, Linear, Polynomial
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, TensorSketch

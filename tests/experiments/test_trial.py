@@ -136,7 +136,7 @@ def test_the_kernel_error_of_all_maps_is_taken_on_the_same_rows(write, monkeypat
         seen.append(rows)
         return rows, unseen
 
-    monkeypatch.setattr(fitted_map, "sampled_rows", recorded)
+    monkeypatch.setattr(kernel_error, "sampled_rows", recorded)
     trials = planned(write(), "measure={name: kernel_error, n_rows: 40}", "solvers={}")
     for trial in trials:
         assert run(trial)["status"] == "done"
