@@ -112,15 +112,9 @@ class Trial:
     @cached_property
     def _parts(self) -> dict[str, str]:
         """Return what determines the numbers of all repeats, each part as canonical JSON."""
-        methods = {
-            part: component.key if component else "null" for part, component in self.components.items()
-        }
-        return {
-            "dataset": canonical_json(self.data_key),
-            "protocol": _protocol_key(self.protocol),
-            "kernel": self.kernel.key,
-            **methods,
-        }
+        setting = {"dataset": canonical_json(self.data_key), "protocol": _protocol_key(self.protocol)}
+        components = {"kernel": self.kernel, **self.components}
+        return setting | {part: item.key if item else "null" for part, item in components.items()}
 
     @cached_property
     def _around_repeat(self) -> tuple[str, str]:
