@@ -119,7 +119,6 @@ _WORDS = {
 
 
 def _plain(message: str) -> str:
-    """Return a message of pydantic in kfeat's wording."""
     for theirs, ours in _WORDS.items():
         if message.startswith(theirs):
             return ours + message.removeprefix(theirs)

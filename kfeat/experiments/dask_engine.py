@@ -232,7 +232,6 @@ class Dask:
         return free_worker(threads, [attempt.address for attempt in self._sent.values()], lost, self.alone)
 
     def _send(self) -> None:
-        """Send every trial for which a worker is free."""
         for attempt in list(self._unsent):
             address = self._place(attempt.lost, attempt.lacking)
             if address is None:
@@ -296,7 +295,6 @@ class Dask:
         return None
 
     def _all_lack_data(self, attempt: _Attempt) -> bool:
-        """Return whether all workers lack the data of a trial."""
         return bool(self._threads) and attempt.lacking.keys() >= self._threads.keys()
 
     @contextmanager

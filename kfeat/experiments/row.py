@@ -57,8 +57,6 @@ class _Component(_Part):
 
 
 class _Packages(BaseModel):
-    """The versions of the packages, kfeat's among them."""
-
     model_config = ConfigDict(strict=True, extra="allow", defer_build=True)
     __pydantic_extra__: dict[str, str]
     kfeat: str
@@ -232,7 +230,6 @@ def _score_problems(row: Row) -> Iterator[str]:
 
 
 def _not_finite(value: Any, place: str = "") -> Iterator[str]:
-    """Yield the places of infinite and NaN numbers."""
     if isinstance(value, float) and not isfinite(value):
         yield place.lstrip(".")
     elif isinstance(value, dict):

@@ -394,7 +394,6 @@ class Scheduler:
 
 
 def _refusal(trial: Trial, need: int, memory: float) -> Row:
-    """Return the failed row of a trial that needs more memory than available."""
     return header(trial) | {
         "status": "failed",
         "reason": f"it needs about {need:,} bytes of memory, more than the {memory:,.0f} available: run it "

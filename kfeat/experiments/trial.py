@@ -239,7 +239,6 @@ def _scores(data: Dataset, predicted: NDArray[Any]) -> dict[str, Any]:
 
 
 def _solve(solver: Any) -> dict[str, Any]:
-    """Return what the solver reports about its end."""
     names = ("finished_by", "n_iter", "objective", "converged", "stop_reason", "n_support", "cache_mb")
     report = {name: np.asarray(getattr(solver, f"{name}_", None)).tolist() for name in names}
     # JSON has no infinity: an objective that overflowed is left out.

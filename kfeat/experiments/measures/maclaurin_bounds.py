@@ -315,7 +315,6 @@ class MaclaurinBound(Measure):
         return {"bound": found, "columns": None}
 
     def _check(self, feature_map: Any) -> None:
-        """Raise ParameterError if the statement is not about the map."""
         expected = CompositionalMaclaurin if self.statement == "theorem_9" else RandomMaclaurin
         given = feature_map.get_params(deep=False)
         fits = type(feature_map) is expected and given["degree_law"] == "geometric" and given["constant"]
