@@ -69,7 +69,7 @@ def claim(**keys):
 
 
 def one(grid, cells, **keys):
-    (found,) = claim_verdicts(replace(grid, claims=[claim(**keys)]), cells)
+    (found,) = claim_verdicts(grid.model_copy(update={"claims": [claim(**keys)]}), cells)
     return found
 
 
@@ -354,7 +354,7 @@ def test_across_compares_settings(grid, cells):
     ],
 )
 def test_a_vacuous_or_ambiguous_claim_is_an_error_before_any_run(grid, cells, keys, words):
-    wrong = replace(grid, claims=[claim(above=0, **keys)])
+    wrong = grid.model_copy(update={"claims": [claim(above=0, **keys)]})
     with pytest.raises(ConfigError, match=f"'So it is' \\(Section 6\\).*{words}"):
         check_report(wrong)
     assert claim_verdicts(replace(wrong, changed=True), cells) == []

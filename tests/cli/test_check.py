@@ -8,7 +8,7 @@ import pytest
 from kfeat.cli.check import choose
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import plan
-from kfeat.experiments.store import ROWS, write_rows
+from kfeat.experiments.row import ROWS, write_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, succeed
 

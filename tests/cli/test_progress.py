@@ -10,8 +10,7 @@ from kfeat.cli.bars import Bars
 from kfeat.cli.progress import AROUND, Lines, TimeLeft
 from kfeat.errors import KfeatError
 from kfeat.experiments.config import load_experiment
-from kfeat.experiments.estimates import Estimate
-from kfeat.experiments.plan import plan
+from kfeat.experiments.plan import Estimate, plan
 from kfeat.experiments.schedule import Event
 from tests.cells import fake_row
 

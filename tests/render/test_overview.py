@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from kfeat.analysis.judgement import in_short, judge_experiment
