@@ -1,7 +1,5 @@
 """Claims on made-up rows of two kernels and three sizes, with planted faults."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from pydantic import ValidationError
@@ -357,7 +355,7 @@ def test_a_vacuous_or_ambiguous_claim_is_an_error_before_any_run(grid, cells, ke
     wrong = grid.model_copy(update={"claims": [claim(above=0, **keys)]})
     with pytest.raises(ConfigError, match=f"'So it is' \\(Section 6\\).*{words}"):
         check_report(wrong)
-    assert claim_verdicts(replace(wrong, changed=True), cells) == []
+    assert claim_verdicts(wrong.model_copy(update={"changed": True}), cells) == []
 
 
 @pytest.mark.parametrize(

@@ -74,9 +74,8 @@ def test_an_unexplained_difference_fails_and_an_explained_one_does_not(experimen
     ],
 )  # fmt: skip
 def test_a_claim_that_fails_unexplained_fails_the_check(experiment, make_cells, more, passes, said):
-    text, judgement = shown(
-        experiment.model_copy(update={"claims": [claim(**more)]}), make_cells([0.855, 0.8551])
-    )
+    changed = experiment.model_copy(update={"claims": [claim(**more)]})
+    text, judgement = shown(changed, make_cells([0.855, 0.8551]))
     assert judgement.passes == passes
     assert said in text
 
