@@ -6,7 +6,8 @@ from scipy.sparse import csr_array
 
 from kfeat.diagnostics import held_out_rows
 from kfeat.errors import ParameterError
-from kfeat.experiments.measures.kernel_error import KernelError, Weights
+from kfeat.experiments.measures.kernel_error import KernelError
+from kfeat.experiments.measures.map_size import Weights
 from kfeat.experiments.quantities import QUANTITIES
 from kfeat.kernels import Gaussian
 from kfeat.maps import MAPS, SES, RandomFourier
