@@ -33,11 +33,10 @@ from kfeat.experiments.config import load_experiment
 from kfeat.kernels import KERNELS, DotProductKernel, ShiftInvariantKernel
 from kfeat.maps import MAPS, kernels_of
 from kfeat.render import not_decided
-from kfeat.render.files import cells_below
 from kfeat.render.notes import closing_line
 from kfeat.render.overview import largest_differences, markdown, not_explained, papers
-from kfeat.render.table import render
-from kfeat.render.tables import Table, bullets
+from kfeat.render.report import cells_below, render
+from kfeat.render.table import Table, bullets
 
 ROOT = Path(__file__).parents[1]
 BUILT = ("docs/_build/", "docs/generated/", "docs/gallery/")  # made by Sphinx, not kept in git

@@ -10,7 +10,7 @@ import pytest
 from kfeat.analysis.claims import MISSING, REPRODUCED
 from kfeat.analysis.judgement import Judgement
 from kfeat.experiments.store import ROWS
-from kfeat.render.files import PUBLISHED, texts
+from kfeat.render.report import PUBLISHED, texts
 from scripts import readme
 
 ROOT = Path(__file__).parents[1]

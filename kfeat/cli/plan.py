@@ -46,7 +46,7 @@ def plan(
     if to_settle:
         from kfeat.analysis.judgement import judge_experiments
         from kfeat.render.not_decided import terminal, undecided
-        from kfeat.render.tables import terminal_width
+        from kfeat.render.table import terminal_width
 
         click.echo(terminal(undecided(judge_experiments(experiments, out, results)), terminal_width()))
         return
@@ -70,7 +70,7 @@ def protocol(configs: tuple[Path, ...], overrides: tuple[str, ...]) -> None:
     """
     from kfeat.experiments.config import load_experiment
     from kfeat.render.protocol import render_switches
-    from kfeat.render.tables import terminal_width
+    from kfeat.render.table import terminal_width
 
     files, width = options.config_files(configs), terminal_width()
     experiments = [load_experiment(file, overrides) for file in files]

@@ -17,7 +17,7 @@ from kfeat.experiments.estimates import wall_seconds
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.schedule import Event
-from kfeat.render.text import time
+from kfeat.render.table import time
 from kfeat.text import plain
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ def show(
     from kfeat.experiments.selectors import chosen
     from kfeat.experiments.store import precedence
     from kfeat.render.rows import render_rows
-    from kfeat.render.tables import terminal_width
+    from kfeat.render.table import terminal_width
 
     found: dict[str, Any] = {}
     for one in experiments:
@@ -109,7 +109,7 @@ def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, 
     from kfeat.analysis.records import explain as explained
     from kfeat.experiments.config import load_experiment
     from kfeat.render.rows import render_explanation
-    from kfeat.render.tables import terminal_width
+    from kfeat.render.table import terminal_width
 
     if not identity.strip():
         raise ConfigError("expected the beginning of a trial's id; `kfeat plan` and `kfeat rows` show ids")

@@ -19,8 +19,7 @@ from kfeat.analysis.numbers import TOO_WIDE, WITHIN_ERROR, Reproduction
 from kfeat.analysis.statistics import Summary, welch_half_width
 from kfeat.experiments.estimates import wall_seconds
 from kfeat.experiments.paper import Reported, ReportedNumber
-from kfeat.render.tables import Table, paragraph, readable
-from kfeat.render.text import time
+from kfeat.render.table import Table, paragraph, readable, time
 
 MOST = 256  # times the present runs; beyond it a number of runs is of no use
 FIRST = 3  # runs that show how much a cell varies

@@ -11,10 +11,9 @@ from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import SCORE, Quantity
 from kfeat.experiments.row import counts_as_timed
-from kfeat.render import text
-from kfeat.render.layout import mirror_notes
+from kfeat.render.paper_table import mirror_notes, shown
 from kfeat.render.protocol import ranking_notes
-from kfeat.render.text import BUSY, MISSING, RAISED, UNCONVERGED
+from kfeat.render.table import BUSY, MISSING, RAISED, UNCONVERGED, factor_text, with_unit
 
 BOUND = "after >: the time limit, in CPU seconds of the trial's own work, at which it was stopped."
 SPREAD = "mean ± standard deviation over the runs"
@@ -232,8 +231,8 @@ def closing_line(cells: Sequence[Cell]) -> str | None:
     quantity, speed_up = best.named(SCORE), exact.shown("fit").over(best.shown("fit"))
     if speed_up.value is None:
         return None
-    ours, theirs = (text.with_unit(quantity, score.mean) for score in (best.score, exact.score))
+    ours, theirs = (with_unit(quantity, score.mean) for score in (best.score, exact.score))
     return (
         f"{names.method(best)}: {quantity.title} {ours} where {names.method(exact)} has {theirs}; mapping "
-        f"and training have a speed-up of {text.shown(speed_up, text.factor)}."
+        f"and training have a speed-up of {shown(speed_up, factor_text)}."
     )

@@ -14,8 +14,7 @@ from kfeat.analysis.judgement import (
     in_short,
     tallies,
 )
-from kfeat.render.tables import Table, bullets, paragraph, readable
-from kfeat.render.text import time
+from kfeat.render.table import Table, bullets, paragraph, readable, time
 from kfeat.render.verdicts import said_of
 
 HEADERS = ("config", "rows from", "numbers", "claims", "own claims", "cells", "time")

@@ -15,8 +15,7 @@ from kfeat.analysis.numbers import Reproduction, reproduction
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import Place, Reported, Switch, Value, choices, general
-from kfeat.render.tables import Table
-from kfeat.render.text import MISSING
+from kfeat.render.table import MISSING, Table
 from kfeat.text import plain
 
 WIDTH = 100

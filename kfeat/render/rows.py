@@ -13,8 +13,7 @@ from kfeat.experiments.clock import MACHINE
 from kfeat.experiments.quantities import QUANTITIES, SCORE
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.selectors import flat, learnt_values
-from kfeat.render.tables import Table, paragraph
-from kfeat.render.text import MISSING, value_text, with_unit
+from kfeat.render.table import MISSING, Table, paragraph, value_text, with_unit
 from kfeat.text import plain
 
 NO_CONFIG = (

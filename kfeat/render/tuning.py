@@ -7,7 +7,7 @@ from kfeat.experiments.component import read_component
 from kfeat.files import replacing_together
 from kfeat.own.candidates import solver_of
 from kfeat.own.search import Scored, SearchResult
-from kfeat.render.tables import Table, bullets
+from kfeat.render.table import Table, bullets
 
 SHOWN = 12  # lines of the terminal's table
 HEADERS = ("rows", "scale", "kernel", "map", "solver", "score", "spread", "seconds")

@@ -14,10 +14,7 @@ from kfeat.analysis.judgement import UNEXPLAINED, Judgement
 from kfeat.analysis.numbers import AGREE, TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
 from kfeat.experiments.paper import PRINTED_TIMES, Explained
 from kfeat.experiments.quantities import SCORE
-from kfeat.render import text
-from kfeat.render.escapes import markdown_verdict
-from kfeat.render.tables import Table, paragraph, readable
-from kfeat.render.text import MISSING
+from kfeat.render.table import MISSING, Table, factor_text, markdown_verdict, paragraph, readable, time
 from kfeat.text import plain
 
 NUMBER_HEADERS = ("number", "ours", "runs", "paper", "difference", "95 % interval", "verdict", "where")
@@ -205,7 +202,7 @@ def beside(judgement: Judgement) -> Table:
         line = [judgement.names.of(cell), ours, theirs, *_ratio(deviation)]
         for name in names:
             seconds = cell.of(name)
-            line += [text.time(seconds.mean), str(seconds.n)] if seconds else [MISSING, "0"]
+            line += [time(seconds.mean), str(seconds.n)] if seconds else [MISSING, "0"]
             line += [item.number.times.get(name, MISSING), *_ratio(times.get(name))]
         lines.append(line)
     words = [i for i, header in enumerate(headers) if header in ("number", *_RATIO, *_TIME_RATIO)]
@@ -217,8 +214,8 @@ def _ratio(found: PrintedRatio | None) -> list[str]:
     if found is None or found.interval is None:
         return [MISSING, MISSING if found is None else found.verdict]
     low, high = found.interval
-    upper = "∞" if high == inf else text.factor(high)
-    return [f"{text.factor(found.number)} [{text.factor(low)}, {upper}]", found.verdict]
+    upper = "∞" if high == inf else factor_text(high)
+    return [f"{factor_text(found.number)} [{factor_text(low)}, {upper}]", found.verdict]
 
 
 def _beside_notes(judgement: Judgement) -> list[str]:

@@ -15,10 +15,9 @@ from kfeat.experiments.config import load_experiment
 from kfeat.experiments.fields import experiment_name
 from kfeat.experiments.paper import reported_numbers
 from kfeat.experiments.plan import plan
-from kfeat.render.files import check_report
-from kfeat.render.layout import mirror, mirror_notes
+from kfeat.render.paper_table import mirror, mirror_notes
 from kfeat.render.protocol import ranked
-from kfeat.render.table import records
+from kfeat.render.report import check_report, records
 
 Write = Callable[..., Path]
 CONFIGS = Path(__file__).parents[2] / "configs"

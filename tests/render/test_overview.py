@@ -5,7 +5,7 @@ import pytest
 from kfeat.analysis.judgement import in_short, judge_experiment
 from kfeat.experiments.paper import Claim
 from kfeat.render.overview import markdown, not_explained, papers, passes, tally_lines, terminal
-from kfeat.render.tables import LONGEST
+from kfeat.render.table import LONGEST
 
 CLAIM = {"text": "TS is good", "where": "Section 6", "value": {"map": "tensor_sketch"}}
 

@@ -10,10 +10,10 @@ from kfeat.analysis.cells import summarise
 from kfeat.analysis.certainty import LONG_TIME
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
-from kfeat.render.layout import mirror
 from kfeat.render.notes import notes
-from kfeat.render.table import records, render, render_csv
-from kfeat.render.text import MISSING
+from kfeat.render.paper_table import mirror
+from kfeat.render.report import records, render, render_csv
+from kfeat.render.table import MISSING
 from tests.cells import REPORTED, cells_with, fake_row
 
 STOPPED = {"status": "stopped", "reason": "too long", "limit_s": 60.0, "timed": True}

@@ -34,7 +34,7 @@ from kfeat.render.figures.marks import (
     why_single,
     wrapped,
 )
-from kfeat.render.figures.printed import PaperNumbers, Printed, check_sizes
+from kfeat.render.paper_table import PaperNumbers, Printed, check_sizes
 
 MOST_COLUMNS = 4
 FORMULA_SIZE = 0.62  # of the letters of a formula that is set as mathematics, for `wrapped`

@@ -13,10 +13,10 @@ from kfeat.analysis.names import formulas
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import FigureLayout
-from kfeat.render.escapes import mathtext
 from kfeat.render.figures.curves import curves
 from kfeat.render.figures.marks import RC, save, wrapped
 from kfeat.render.figures.methods import methods, ratios
+from kfeat.render.table import mathtext
 from kfeat.text import plain
 
 DIGITS = 6  # of the places of axes, as shares of the figure

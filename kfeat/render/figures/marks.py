@@ -22,8 +22,8 @@ from kfeat.analysis.statistics import Summary
 from kfeat.experiments.layout import ReferenceLine
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import SCORE
-from kfeat.render.figures.printed import Printed
 from kfeat.render.notes import scores
+from kfeat.render.paper_table import Printed
 
 # Okabe and Ito's colours in an order whose lightness differs, so that grey prints keep them apart; black is
 # the exact kernel SVM's.

@@ -28,8 +28,7 @@ from kfeat.render.figures.marks import (
     shared_legend,
     wrapped,
 )
-from kfeat.render.figures.printed import PaperNumbers, Printed
-from kfeat.render.layout import Choice, choose
+from kfeat.render.paper_table import Choice, PaperNumbers, Printed, choose
 
 PAPER_BELOW = 0.24  # of a line, so that ours and the paper's do not hide each other
 SECONDS = [(COLOURS[2], "o"), (COLOURS[1], "s"), (COLOURS[3], "^"), (COLOURS[4], "v")]  # of seconds

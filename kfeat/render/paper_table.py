@@ -1,18 +1,81 @@
-"""A table as the paper prints it: lines are settings, columns methods, ours beside the paper's."""
+"""A table as the paper prints it, and the paper's numbers as figures mark them.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+Lines are settings, columns methods, ours beside the paper's.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from kfeat.analysis.cells import Cell, by_setting
+from kfeat.analysis.cells import Cell, Shown, by_setting
+from kfeat.analysis.certainty import error_of
 from kfeat.analysis.names import SIZE, Names
+from kfeat.analysis.statistics import Interval, ratio_interval
 from kfeat.errors import ConfigError
-from kfeat.experiments.layout import Column, TableLayout
+from kfeat.experiments.config import Experiment, load_experiment
+from kfeat.experiments.layout import Column, FigureLayout, TableLayout
+from kfeat.experiments.paper import ReportedNumber, reported_numbers, seconds_printed
+from kfeat.experiments.plan import every_trial
 from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.run import neighbour_path
 from kfeat.experiments.selectors import matches, quantity_named
-from kfeat.render import text
-from kfeat.render.tables import Table
-from kfeat.render.text import Ratio, ratio
+from kfeat.render.table import BUSY, MISSING, RAISED, UNCONVERGED, Table, factor_text, time, with_unit
+
+
+def shown(number: Shown, form: Callable[[float | None], str]) -> str:
+    """Return a number in this form with what a reader must know: `> 60.0`, `~8.1 secs`, `< ~12×`, `4.2×†`."""
+    if number.value is None:
+        return MISSING
+    return f"{number.sign}{BUSY * number.busy}{form(number.value)}{UNCONVERGED * number.unconverged}"
+
+
+def marked(number: Shown, form: Callable[[float | None], str]) -> str:
+    """Return a number in this form, followed by how many runs it rests on where they are few: `6.7 mins¹`."""
+    found = shown(number, form)
+    return found if number.runs is None else found + str(number.runs).translate(RAISED)
+
+
+def alone(cell: Cell, name: str) -> str:
+    """Return a cell's quantity with its unit, for a table whose columns do not name it."""
+    quantity = cell.named(name)
+    if quantity.timed:
+        return marked(cell.shown(name), time)
+    found = cell.of(name)
+    if found is None:
+        return MISSING
+    text = with_unit(quantity, found.mean, found.sd if quantity.score else None)
+    return text + UNCONVERGED * cell.shown(name).unconverged
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio and its 95 % interval, None where a side is a bound or of a busy machine."""
+
+    number: Shown
+    interval: Interval | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the ratio with its mark and its interval: `49.2× [47, 51.5]`, `20.9×¹`."""
+        found = marked(self.number, factor_text)
+        if self.interval is None:
+            return found
+        low, high = (factor_text(end).removesuffix("×") for end in self.interval)
+        return f"{found} [{low}, {high}]"
+
+
+def ratio(over: Cell | None, under: Cell | None, name: str) -> Ratio:
+    """Return a quantity of the one cell over that of the other; that of a cell over itself has no spread."""
+    if over is None or under is None:
+        return Ratio(Shown(None))
+    number = over.shown(name).over(under.shown(name))
+    if over is under:
+        return Ratio(replace(number, runs=None))
+    a, b = over.of(name), under.of(name)
+    errors = error_of(over, name), error_of(under, name)
+    if a is None or b is None or errors[0] is None or errors[1] is None or number.value is None:
+        return Ratio(number)
+    return Ratio(number, ratio_interval(a.mean, errors[0], b.mean, errors[1]))
 
 
 @dataclass(frozen=True)
@@ -40,7 +103,7 @@ def mirror(layout: TableLayout, cells: Sequence[Cell]) -> Table:
         ]
         ours = [_ours(choice, quantity, column) for _, choice, quantity in own]
         paper = [_paper(choice, quantity, column, name, shown) for name, choice, quantity in own]
-        has_paper = not {*paper} <= {text.MISSING, ""}
+        has_paper = not {*paper} <= {MISSING, ""}
         headers += ["kfeat", "paper"] if has_paper else ["kfeat"]
         columns += [ours, paper] if has_paper else [ours]
         groups.append((column.title, 1 + has_paper))
@@ -111,9 +174,9 @@ def _ours(choice: Choice, quantity: str | None, column: Column) -> str:
         return ""
     cell, over = choice.cell, choice.over
     if cell is None:
-        return text.MISSING
-    found = text.alone(cell, quantity) if column.over is None else ratio(over, cell, quantity).text
-    return found if found == text.MISSING else found + _runs(cell, over)
+        return MISSING
+    found = alone(cell, quantity) if column.over is None else ratio(over, cell, quantity).text
+    return found if found == MISSING else found + _runs(cell, over)
 
 
 def _runs(*cells: Cell | None) -> str:
@@ -128,19 +191,19 @@ def _paper(choice: Choice, quantity: str | None, column: Column, name: str, show
     if quantity is None:
         return ""
     if column.over is not None:
-        return column.printed_ratio(name, quantity, shown) or text.MISSING
+        return column.printed_ratio(name, quantity, shown) or MISSING
     cell = choice.cell
     if cell is None:
-        return text.MISSING
+        return MISSING
     number = cell.reported if quantity == SCORE else cell.printed.get(quantity)
     if number is not None:
-        return text.with_unit(cell.named(quantity), number.mean, number.sd)
+        return with_unit(cell.named(quantity), number.mean, number.sd)
     if cell.reported is None:
-        return text.MISSING
+        return MISSING
     given = cell.reported.cell.get(SIZE if quantity == "n_components" else quantity)
     if isinstance(given, int | float) and not isinstance(given, bool):
-        return text.with_unit(cell.named(quantity), given)
-    return cell.reported.times.get(quantity, text.MISSING)
+        return with_unit(cell.named(quantity), given)
+    return cell.reported.times.get(quantity, MISSING)
 
 
 def ratio_columns(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, dict[Cell, Ratio]]:
@@ -182,3 +245,59 @@ def mirror_notes(layout: TableLayout, cells: Sequence[Cell]) -> list[str]:
 
 def _title(name: str) -> str:
     return name if name == SCORE else quantity_named(name).title
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A printed value with its standard deviation, if there is one; or an upper bound, such as `< 1 sec`."""
+
+    value: float
+    sd: float | None = None
+    bound: bool = False
+
+
+class PaperNumbers:
+    """The printed numbers of an experiment's cells.
+
+    Beside its own there are those of the experiments in `numbers_from` of its figure, each for the cells
+    that both plan: equal data, protocol, kernel, map and solver. Raises ConfigError for an experiment that
+    cannot be loaded.
+    """
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._others: list[Mapping[str, Mapping[str, ReportedNumber]]] = []
+        for name in experiment.figure.numbers_from if experiment.figure else ():
+            other = load_experiment(neighbour_path(experiment, name))
+            trials = {trial.cell: trial for trial in every_trial(other, {})}
+            self._others.append({cell: reported_numbers(other.reported, one) for cell, one in trials.items()})
+
+    def of(self, cell: Cell, name: str) -> Printed | None:
+        """Return what the paper prints of a quantity: its mean, or the time that stands beside the score."""
+        quantity = cell.named(name)
+        unread = replace(cell.trial, fingerprint=None).cell  # the other's data have not been looked up
+        for numbers in (cell.printed, *(other[unread] for other in self._others if unread in other)):
+            score = numbers.get(SCORE) or numbers.get(cell.named(SCORE).name)
+            number = score if quantity == cell.named(SCORE) else numbers.get(quantity.name)
+            if number is not None:
+                return Printed(number.mean, number.sd)
+            if score is not None and name in score.times:
+                low, high = seconds_printed(score.times[name])
+                return Printed((low + high) / 2) if low else Printed(high, bound=True)
+        return None
+
+
+def check_sizes(layout: FigureLayout, cells: Sequence[Cell]) -> None:
+    """Raise ConfigError where a map has no number of features, and that is what the x axis shows."""
+    unsized = [cell.trial.map.name for cell in cells if cell.trial.map and cell.size is None]
+    if layout.x == "n_components" and unsized:
+        raise ConfigError(
+            f"figure: curves against n_components need that number of every map, and {unsized[0]} has none; "
+            "use `figure: methods`"
+        )
+
+
+def check_figure(experiment: Experiment, cells: Sequence[Cell]) -> None:
+    """Raise ConfigError if the figure that the experiment asks for cannot be drawn of its planned cells."""
+    PaperNumbers(experiment)
+    if experiment.figure is not None and experiment.figure.kind == "curves":
+        check_sizes(experiment.figure, cells)
