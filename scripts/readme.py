@@ -32,9 +32,15 @@ from kfeat.analysis.judgement import Judgement, in_short, judge_experiments
 from kfeat.experiments.config import load_experiment
 from kfeat.kernels import KERNELS, DotProductKernel, ShiftInvariantKernel
 from kfeat.maps import MAPS, kernels_of
-from kfeat.render import not_decided
 from kfeat.render.notes import closing_line
-from kfeat.render.overview import largest_differences, markdown, not_explained, papers
+from kfeat.render.overview import (
+    largest_differences,
+    markdown,
+    not_explained,
+    papers,
+    undecided,
+    undecided_markdown,
+)
 from kfeat.render.report import cells_below, render
 from kfeat.render.table import Table, bullets
 
@@ -87,7 +93,7 @@ def _block(match: re.Match[str]) -> str:
     elif kind == "unexplained":
         content = bullets(not_explained(judgements()))
     elif kind == "not_decided":
-        content = not_decided.markdown(not_decided.undecided(judgements()))
+        content = undecided_markdown(undecided(judgements()))
     elif kind == "counts":
         content = papers(judgements(), RESULTS).replace(f"]({RESULTS}/", f"](../{RESULTS}/")
     elif kind == "benchmarks":

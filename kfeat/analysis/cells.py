@@ -1,4 +1,4 @@
-"""Cells: all repeats of one method on one setting, summarised, with the paper's numbers."""
+"""Cells: all repeats of one method on one setting, summarised, with their errors and the paper's numbers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from operator import attrgetter
 from statistics import mean
 from typing import Any, Literal, TypeVar
 
-from kfeat.analysis.statistics import Summary
+from kfeat.analysis.statistics import KNOWN, Error, Summary, error_with_ties, time_error
 from kfeat.experiments.clock import TEST_PHASES
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import ReportedNumber, reported_numbers
@@ -248,3 +248,49 @@ def best_of(cells: Iterable[Cell]) -> Cell | None:
         return cell.score.mean if cell.named(SCORE).better == "higher" else -cell.score.mean
 
     return max(scored, key=merit, default=None)
+
+
+def error_of(cell: Cell, name: str = SCORE) -> Error | None:
+    """Return the standard error of a cell's quantity and its degrees of freedom; None if it is not known.
+
+    A number that is not random has no error, such as the score of the exact kernel SVM on a given split; but
+    memory, for example, varies from run to run. A single random score has no known error.
+    """
+    found = cell.of(name)
+    if found is None:
+        return None
+    quantity = cell.named(name)
+    if quantity.timed:
+        return time_error(found, quantity.unit)
+    if quantity.measured:
+        return found.error
+    return error_with_ties(found, quantity, cell.rows) if cell.drawn else KNOWN
+
+
+def paired(a: Cell, b: Cell, name: str = SCORE) -> list[tuple[float, float]] | None:
+    """Return the values of a quantity of two cells in pairs of the same random draw; None if not all match.
+
+    Two solvers share the features of a map, and all methods share a random split. The effect of these draws
+    on both cells cancels in the difference. Times are not paired.
+    """
+    same_map = a.trial.map is not None and _same_map_draws(a, b)
+    same_split = a.trial.protocol.random and a.trial.protocol == b.trial.protocol
+    if a.named(name).timed or not (same_map or same_split):
+        return None
+    seed = "map" if same_map else "data"
+    ours, theirs = _by_seed(a, name, seed), _by_seed(b, name, seed)
+    if ours.keys() != theirs.keys() or len(ours) < 2:
+        return None
+    return [(ours[key], theirs[key]) for key in ours]
+
+
+def _same_map_draws(a: Cell, b: Cell) -> bool:
+    """Return whether two cells draw the same maps; their seeds depend on data, split, kernel and map."""
+    repeats = [[trial.repeat for trial in cell.trials] for cell in (a, b)]
+    return repeats[0] == repeats[1] and a.trial.seeds["map"] == b.trial.seeds["map"]
+
+
+def _by_seed(cell: Cell, name: str, seed: str) -> dict[int, float]:
+    quantity = cell.named(name)
+    values = ((row["seeds"][seed], quantity.read(row)) for row in cell.rows)
+    return {key: value for key, value in values if value is not None}

@@ -13,8 +13,7 @@ from math import exp, log, sqrt
 from statistics import fmean
 from typing import Any
 
-from kfeat.analysis.cells import Cell, by_setting
-from kfeat.analysis.certainty import error_of, paired, resolution
+from kfeat.analysis.cells import Cell, by_setting, error_of, paired
 from kfeat.analysis.names import SIZE, Names
 from kfeat.analysis.statistics import (
     KNOWN,
@@ -23,6 +22,7 @@ from kfeat.analysis.statistics import (
     Summary,
     growth_exponent,
     ratio_interval,
+    resolution,
     share_interval,
     spread_ratio_interval,
     welch_half_width,

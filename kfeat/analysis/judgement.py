@@ -12,7 +12,6 @@ from pathlib import Path
 from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.claims import Cited, ClaimVerdict, LookUp, claim_verdicts
-from kfeat.analysis.comparisons import Comparison, comparisons, number_compared
 from kfeat.analysis.names import Names
 from kfeat.analysis.numbers import (
     CERTAINTY,
@@ -21,7 +20,10 @@ from kfeat.analysis.numbers import (
     MISSING,
     TIMES,
     WITHIN_ERROR,
+    Comparison,
     NumberVerdict,
+    comparisons,
+    number_compared,
     number_verdicts,
 )
 from kfeat.errors import ConfigError

@@ -12,7 +12,7 @@ from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import SCORE, Quantity
 from kfeat.experiments.row import counts_as_timed
 from kfeat.render.paper_table import mirror_notes, shown
-from kfeat.render.protocol import ranking_notes
+from kfeat.render.switches import ranking_notes
 from kfeat.render.table import BUSY, MISSING, RAISED, UNCONVERGED, factor_text, with_unit
 
 BOUND = "after >: the time limit, in CPU seconds of the trial's own work, at which it was stopped."

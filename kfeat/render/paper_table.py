@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from kfeat.analysis.cells import Cell, Shown, by_setting
-from kfeat.analysis.certainty import error_of
+from kfeat.analysis.cells import Cell, Shown, by_setting, error_of
 from kfeat.analysis.names import SIZE, Names
 from kfeat.analysis.statistics import Interval, ratio_interval
 from kfeat.errors import ConfigError

@@ -25,7 +25,7 @@ from kfeat.experiments.store import write_rows
 from kfeat.files import replacing_together
 from kfeat.render.notes import cautions, notes, scores
 from kfeat.render.paper_table import Ratio, marked, mirror, ratio, ratio_columns, shown
-from kfeat.render.protocol import ranking
+from kfeat.render.switches import ranking
 from kfeat.render.table import (
     MISSING,
     UNCONVERGED,

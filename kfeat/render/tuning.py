@@ -1,6 +1,8 @@
-"""What a search has found: sentences, a table of the candidates, and files below runs/."""
+"""What a search has found: sentences, a table of the candidates, a figure, and files below runs/."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from kfeat.analysis.names import in_words
 from kfeat.experiments.component import read_component
@@ -8,9 +10,11 @@ from kfeat.files import replacing_together
 from kfeat.own.candidates import solver_of
 from kfeat.own.search import Scored, SearchResult
 from kfeat.render.table import Table, bullets
+from kfeat.text import plain
 
 SHOWN = 12  # lines of the terminal's table
 HEADERS = ("rows", "scale", "kernel", "map", "solver", "score", "spread", "seconds")
+WIDTH, HEIGHT = 6.4, 3.9  # of the figure, in inches
 
 
 def score_text(value: float, regression: bool) -> str:
@@ -121,8 +125,6 @@ def terminal(found: SearchResult, width: int | None) -> str:
 
 def write_report(found: SearchResult, title: str, folder: Path) -> None:
     """Write table.csv, table.md, figure.svg and figure.png below `folder`, all or none of them."""
-    from kfeat.render.figures.tuning import draw_search
-
     lines = candidates(found)
     of_all = Table([*HEADERS, "why not"], [[*line, one.reason] for one, line in lines])
     numbers = [
@@ -136,4 +138,53 @@ def write_report(found: SearchResult, title: str, folder: Path) -> None:
         (new / "table.csv").write_text(Table.of(numbers).csv(), encoding="utf-8")
         page = f"{bullets(sentences(found), str)}\n\n{of_all.markdown()}\n"
         (new / "table.md").write_text(page, encoding="utf-8")
-        draw_search(found, title, [new / "figure.svg", new / "figure.png"])
+        _draw(found, title, [new / "figure.svg", new / "figure.png"])
+
+
+def _draw(found: SearchResult, title: str, paths: Sequence[Path]) -> None:
+    """Draw score against seconds of what was scored on the most rows, with rings around the best."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from kfeat.render.figures.marks import RC, logarithmic, save, shared_legend, wrapped
+
+    with matplotlib.rc_context(RC):
+        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        axes = figure.add_subplot()
+        regression = found.facts.task == "regression"
+        candidates = [scored for scored in found.scored if not scored.reason and scored.n == found.best.n]
+        handles = _marks(axes, found, candidates, 1.0 if regression else 100.0)
+        logarithmic(axes, "x", [scored.seconds for scored in candidates])
+        axes.set_xlabel(f"seconds of cross-validation on {found.best.n:,} training rows, one value of C")
+        axes.set_ylabel("cross-validated R²" if regression else "cross-validated accuracy (%)")
+        figure.suptitle(wrapped(plain(title), WIDTH - 0.1, 1.05))
+        shared_legend(figure, handles, WIDTH)
+        save(figure, paths)
+
+
+def _marks(axes: Any, found: SearchResult, candidates: Sequence[Scored], factor: float) -> list[Any]:
+    """Draw a mark per candidate by kernel and map; return what the legend names."""
+    from matplotlib.lines import Line2D
+
+    from kfeat.render.figures.marks import COLOURS, MARKERS
+
+    names = dict.fromkeys(scored.candidate.name for scored in candidates)
+    styles: dict[str, dict[str, Any]] = {
+        name: {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
+        for i, name in enumerate(names)
+    }
+    for scored in candidates:
+        style = styles[scored.candidate.name]
+        axes.plot([scored.seconds], [factor * scored.score], alpha=0.7, **style)
+    handles = [
+        Line2D([], [], ls="none", label=name.replace("_", " "), **style) for name, style in styles.items()
+    ]
+    ring: dict[str, Any] = {"marker": "o", "color": "black", "fillstyle": "none", "ls": "none"}
+    quickest = found.quickest or found.best
+    for scored, size, label in (
+        (found.best, 9, "the most accurate"),
+        (quickest, 13, "the quickest to predict"),
+    ):
+        axes.plot([scored.seconds], [factor * scored.score], zorder=4, ms=size, **ring)
+        handles.append(Line2D([], [], label=label, ms=size, **ring))
+    return handles

@@ -9,9 +9,18 @@ from pathlib import Path
 from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.claims import Cited
-from kfeat.analysis.comparisons import ABSOLUTE_ROUNDING, FALSE_ALARM, FLIP_SHARE, RELATIVE_ROUNDING
 from kfeat.analysis.judgement import UNEXPLAINED, Judgement
-from kfeat.analysis.numbers import AGREE, TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
+from kfeat.analysis.numbers import (
+    ABSOLUTE_ROUNDING,
+    AGREE,
+    FALSE_ALARM,
+    FLIP_SHARE,
+    RELATIVE_ROUNDING,
+    TIME_FACTOR,
+    NumberVerdict,
+    PrintedRatio,
+    Reproduction,
+)
 from kfeat.experiments.paper import PRINTED_TIMES, Explained
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.table import MISSING, Table, factor_text, markdown_verdict, paragraph, readable, time

@@ -16,8 +16,8 @@ from kfeat.experiments.fields import experiment_name
 from kfeat.experiments.paper import reported_numbers
 from kfeat.experiments.plan import plan
 from kfeat.render.paper_table import mirror, mirror_notes
-from kfeat.render.protocol import ranked
 from kfeat.render.report import check_report, records
+from kfeat.render.switches import ranked
 
 Write = Callable[..., Path]
 CONFIGS = Path(__file__).parents[2] / "configs"

@@ -1,5 +1,4 @@
-from kfeat.analysis.cells import summarise
-from kfeat.analysis.certainty import error_of
+from kfeat.analysis.cells import error_of, summarise
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.analysis.statistics import KNOWN, Summary
 from kfeat.experiments.config import load_experiment

@@ -7,7 +7,7 @@ from math import exp, sqrt
 import pytest
 
 from kfeat.analysis.cells import summarise
-from kfeat.analysis.certainty import LONG_TIME
+from kfeat.analysis.statistics import LONG_TIME
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.render.notes import notes
