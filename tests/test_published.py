@@ -44,7 +44,7 @@ def test_every_explanation_rests_on_claims_that_are_reproduced(judgements: list[
 
 def test_what_nobody_explains_is_listed_beside_the_results(judgements: list[Judgement]) -> None:
     page = (ROOT / "results/not_reproduced.md").read_text(encoding="utf-8")
-    lacking = [one for item in judgements for one in item.differences() if "not explained" in one.verdict]
+    lacking = [one for item in judgements for one in item.disagreements() if "not explained" in one.verdict]
     assert lacking
     for one in lacking:
         assert one.said.unexplained, one.what

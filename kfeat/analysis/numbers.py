@@ -113,25 +113,26 @@ class NumberVerdict:
     @property
     def verdict(self) -> str:
         """Return the worst verdict over its cells, one of MEANS; unexplained is worse than missing."""
-        found = [self.of(item) for item in self.reproductions]
-        if UNEXPLAINED in found:
+        verdicts = [self.of(reproduction) for reproduction in self.reproductions]
+        if UNEXPLAINED in verdicts:
             return UNEXPLAINED
-        if not found or len(found) < len(self.cells):
+        if not verdicts or len(verdicts) < len(self.cells):
             return MISSING
-        return max(found, key=MEANS.index)
+        return max(verdicts, key=MEANS.index)
 
-    def of(self, item: Reproduction) -> str:
+    def of(self, reproduction: Reproduction) -> str:
         """Return the verdict on one cell; an explanation holds for all cells."""
-        return (
-            EXPLAINED if item.verdict == UNEXPLAINED and explains(self.number, self.cited) else item.verdict
-        )
+        explained = reproduction.verdict == UNEXPLAINED and explains(self.number, self.cited)
+        return EXPLAINED if explained else reproduction.verdict
 
     @property
     def certainty(self) -> str:
         """Return whether a number within the error is known well, one of CERTAINTY, over all of its cells."""
-        intervals = [(one.interval or (-inf, inf), one.slack) for one in self.reproductions]
-        known = all(-slack <= low and high <= slack for (low, high), slack in intervals)
-        return KNOWN_WELL if known else TOO_WIDE
+        for reproduction in self.reproductions:
+            low, high = reproduction.interval or (-inf, inf)
+            if low < -reproduction.slack or high > reproduction.slack:
+                return TOO_WIDE
+        return KNOWN_WELL
 
     def times(self, cell: Cell) -> dict[str, PrintedRatio]:
         """Return a cell's seconds over the printed ones, for each quantity with a printed time."""
@@ -142,19 +143,17 @@ class NumberVerdict:
         sd = self.number.sd
         if not sd:
             return None
-        ours = cell.of(self.number.of)
-        quantity = cell.named(self.number.of)
+        ours, rounding = cell.of(self.number.of), cell.named(self.number.of).rounding
         if ours is None or ours.sd is None:
             return PrintedRatio(0.0, None, MISSING)
-        found = spread_ratio_interval(ours, Summary(0.0, sd, self.number.runs or self.runs)) or (0.0, 0.0)
-        low = found[0] * sd / (sd + quantity.rounding)
-        high = found[1] * sd / (sd - quantity.rounding) if sd > quantity.rounding else inf
+        low, high = spread_ratio_interval(ours, Summary(0.0, sd, self.number.runs or self.runs)) or (0.0, 0.0)
+        low = low * sd / (sd + rounding)
+        high = high * sd / (sd - rounding) if sd > rounding else inf
         verdict = "wider" if low > 1 else "narrower" if high < 1 else ALIKE
         return PrintedRatio(ours.sd / sd, (low, high), verdict)
 
 
 def _time_ratio(cell: Cell, name: str, printed: str) -> PrintedRatio:
-    """Return a cell's seconds over a printed time."""
     low, high = seconds_printed(printed)
     ours, error = cell.of(name), error_of(cell, name)
     if ours is None or error is None:
@@ -172,14 +171,13 @@ def number_verdicts(
     cells: Sequence[Cell], reported: Reported, look_up: LookUp | None = None
 ) -> list[NumberVerdict]:
     """Return a verdict for every printed number; `look_up` finds the claims that explanations cite."""
-    found = []
+    verdicts = []
     for number in reported.numbers:
         own = [cell for cell in cells if cell.printed.get(number.of) is number]
-        judged = (reproduction(cell, number, reported) for cell in own)
+        reproductions = [item for cell in own if (item := reproduction(cell, number, reported))]
         cited = [look_up(citation) for citation in number.evidence] if look_up else []
-        known = [item for item in judged if item is not None]
-        found.append(NumberVerdict(number, own, known, cited, reported.runs))
-    return found
+        verdicts.append(NumberVerdict(number, own, reproductions, cited, reported.runs))
+    return verdicts
 
 
 def reproduction(cell: Cell, number: ReportedNumber, reported: Reported) -> Reproduction | None:
@@ -189,7 +187,7 @@ def reproduction(cell: Cell, number: ReportedNumber, reported: Reported) -> Repr
         return None
     theirs = Summary(number.mean, number.sd, number.runs or reported.runs)
     difference = ours.mean - theirs.mean
-    interval = _interval(cell, quantity, difference, theirs)
+    interval = _interval(cell, quantity, ours, theirs)
     by_chance = interval is not None and interval[0] <= 0 <= interval[1]
     slack = reported.slack_of(number)
     if abs(difference) <= slack:
@@ -200,20 +198,19 @@ def reproduction(cell: Cell, number: ReportedNumber, reported: Reported) -> Repr
     return Reproduction(cell, quantity, ours, difference, interval, verdict, slack)
 
 
-def _interval(cell: Cell, quantity: Quantity, difference: float, theirs: Summary) -> Interval | None:
+def _interval(cell: Cell, quantity: Quantity, ours: Summary, theirs: Summary) -> Interval | None:
     """Return Welch's 95 % interval of ours - theirs, widened by the rounding of the printed number.
 
     If nothing is random, as for the exact kernel SVM on a fixed split, the printed mean has no error. If
     something is random and no standard deviation is printed, the paper's runs are assumed to vary as ours do.
     None if our spread is not known.
     """
-    found, ours = cell.of(quantity.name), error_of(cell, quantity.name)
-    if found is None or ours is None:
+    error, printed = error_of(cell, quantity.name), theirs.error if cell.drawn else KNOWN
+    if error is None:
         return None
-    printed = theirs.error if cell.drawn else KNOWN
     if printed is None:  # equal spreads: one estimate, with our degrees of freedom
-        ours, printed = (ours[0] * sqrt(1 + found.n / theirs.n), ours[1]), KNOWN
-    half = welch_half_width(ours, printed) + quantity.rounding
+        error, printed = (error[0] * sqrt(1 + ours.n / theirs.n), error[1]), KNOWN
+    difference, half = ours.mean - theirs.mean, welch_half_width(error, printed) + quantity.rounding
     return difference - half, difference + half
 
 
@@ -255,7 +252,7 @@ def comparable(cells: Iterable[Cell], published: Mapping[str, Row]) -> list[tupl
 
 def number_compared(cells: Iterable[Iterable[Cell]], published: Iterable[Mapping[str, Row]]) -> int:
     """Return how many cells of several experiments are compared with their published rows."""
-    return sum(len(comparable(here, theirs)) for here, theirs in zip(cells, published, strict=True))
+    return sum(len(comparable(own, theirs)) for own, theirs in zip(cells, published, strict=True))
 
 
 def _compared(cell: Cell, theirs: Sequence[Row], level: float) -> Comparison:

@@ -21,7 +21,7 @@ from kfeat.analysis.judgement import (
     PRINTED,
     SHORT,
     UNEXPLAINED,
-    Difference,
+    Disagreement,
     Judgement,
     in_short,
     tallies,
@@ -139,15 +139,15 @@ def not_explained(judgements: Sequence[Judgement]) -> list[str]:
 
 def alike(
     judgements: Sequence[Judgement], verdicts: Collection[str]
-) -> list[tuple[str, list[tuple[Judgement, Difference]]]]:
+) -> list[tuple[str, list[tuple[Judgement, Disagreement]]]]:
     """Return the differences of these verdicts, each once, by what the configs say of them.
 
     Those of which a config says nothing are groups of one.
     """
-    groups: dict[str, list[tuple[Judgement, Difference]]] = {}
+    groups: dict[str, list[tuple[Judgement, Disagreement]]] = {}
     seen = set()
     for item in judgements:
-        for one in item.differences():
+        for one in item.disagreements():
             said = said_of(one.said, one.cited, one.verdict)
             key = (one.what, one.ours, one.paper, said)
             if one.verdict in verdicts and key not in seen:
@@ -171,7 +171,7 @@ def _details(judgement: Judgement, width: int | None) -> str:
     if not judgement.has_rows:
         return f"{name}\n  missing: all of it; `kfeat run {judgement.experiment.path}` makes it"
     lines = []
-    for one in judgement.differences():
+    for one in judgement.disagreements():
         what = f"{one.verdict}: {one.what}: ours {one.ours}; paper {one.paper}"
         lines.append(paragraph(what, width=width))
         if words := said_of(one.said, one.cited, one.verdict):
