@@ -30,7 +30,7 @@ from kfeat.analysis.numbers import TOO_WIDE, WITHIN_ERROR, Reproduction
 from kfeat.analysis.statistics import Summary, welch_half_width
 from kfeat.experiments.estimates import wall_seconds
 from kfeat.experiments.paper import Reported, ReportedNumber
-from kfeat.render.table import Table, bullets, paragraph, readable, time
+from kfeat.render.table import MISSING, Table, bullets, paragraph, readable, time
 from kfeat.render.verdicts import said_of
 
 HEADERS = ("config", "rows from", "numbers", "claims", "own claims", "cells", "time")
@@ -47,7 +47,8 @@ _OPEN_HEADERS = ("time", "runs", "needed", "config", "what is open")
 
 def passes(judgements: Sequence[Judgement]) -> bool:
     """Tell whether there is something to judge, and nothing unexplained, regressed or failed."""
-    return any(item.has_rows for item in judgements) and all(item.passes for item in judgements)
+    has_rows = any(judgement.has_rows for judgement in judgements)
+    return has_rows and all(judgement.passes for judgement in judgements)
 
 
 def terminal(judgements: Sequence[Judgement], width: int | None = None, details: bool = True) -> str:
@@ -56,23 +57,25 @@ def terminal(judgements: Sequence[Judgement], width: int | None = None, details:
     With `details` it says what differs and is missing of each config, and has all tallies; without them it
     says so of those configs alone that fail.
     """
-    lines = [_line(item, item.experiment.name) for item in judgements]
+    lines = [_line(judgement, judgement.experiment.name) for judgement in judgements]
     board = Table(HEADERS, lines, range(1, 6)).terminal(readable(width))
     legend = "\n".join(paragraph(line, "", width) for line in (*LEGEND, CELLS))
-    counted = tally_lines(judgements) if details else in_short(judgements)
-    tallied = "\n".join(paragraph(line, "", width) for line in counted)
-    named = (_details(one, width) for one in judgements if details or (one.has_rows and not one.passes))
-    return "\n\n".join([board, legend, *filter(None, named), tallied]) + "\n"
+    counts = tally_lines(judgements) if details else in_short(judgements)
+    tally = "\n".join(paragraph(line, "", width) for line in counts)
+    told = [judgement for judgement in judgements if details or (judgement.has_rows and not judgement.passes)]
+    named = filter(None, (_details(judgement, width) for judgement in told))
+    return "\n\n".join([board, legend, *named, tally]) + "\n"
 
 
 def compared_with(folder: Path, judgements: Sequence[Judgement], width: int | None = None) -> str:
     """Return a line per experiment on how its cells compare with another folder's, and what regressed."""
     headers = ("config", "cells", f"against {folder}")
     lines = []
-    for item in judgements:
-        with_rows = sum(bool(cell.rows) for cell in item.cells)
-        lines.append([item.experiment.name, str(with_rows), _counted(item.counts()["cells"])])
-    named = (_details(item, width) for item in judgements if not item.passes)
+    for judgement in judgements:
+        with_rows = sum(bool(cell.rows) for cell in judgement.cells)
+        cells = _counted(judgement.counts()["cells"])
+        lines.append([judgement.experiment.name, str(with_rows), cells])
+    named = [_details(judgement, width) for judgement in judgements if not judgement.passes]
     return "\n\n".join([Table(headers, lines, (0, 2), (1,)).terminal(width), *named]) + "\n"
 
 
@@ -83,11 +86,11 @@ def markdown(judgements: Sequence[Judgement], results: Path) -> str:
     claim.
     """
     lines = []
-    for item in judgements:
-        name = item.experiment.name
-        published = results / name / "table.md"
-        if item.experiment.reported or item.experiment.claims:
-            lines.append(_line(item, f"[{name}]({published.as_posix()})" if published.exists() else name))
+    for judgement in judgements:
+        name = judgement.experiment.name
+        page = results / name / "table.md"
+        if judgement.experiment.reported or judgement.experiment.claims:
+            lines.append(_line(judgement, f"[{name}]({page.as_posix()})" if page.exists() else name))
     nothing = {"–", "no rows"}
     with_rows = [line for line in lines if "no rows" not in line and {*line[1:]} - nothing]
     varying = [
@@ -104,7 +107,8 @@ def papers(judgements: Sequence[Judgement], results: Path) -> str:
     """Return a line for each paper with a page of its own, for a Markdown file beside `results`."""
     lines = []
     for page in sorted(results.glob("*/README.md")):
-        part = [one for one in judgements if one.experiment.name.startswith(f"{page.parent.name}/")]
+        folder = f"{page.parent.name}/"
+        part = [judgement for judgement in judgements if judgement.experiment.name.startswith(folder)]
         counts = tallies(part)
         if PRINTED in counts or OF_PAPERS[0] in counts:
             title, finding = _title_and_finding(page.read_text(encoding="utf-8"))
@@ -132,7 +136,7 @@ def not_explained(judgements: Sequence[Judgement]) -> list[str]:
     """
     lines = []
     for said, group in alike(judgements, UNEXPLAINED):
-        named = "; ".join(f"{one.what}: ours {one.ours}; paper {one.paper}" for _, one in group)
+        named = "; ".join(_sides(disagreement) for _, disagreement in group)
         lines.append(f"{named}. {said}".rstrip())
     return lines
 
@@ -146,13 +150,13 @@ def alike(
     """
     groups: dict[str, list[tuple[Judgement, Disagreement]]] = {}
     seen = set()
-    for item in judgements:
-        for one in item.disagreements():
-            said = said_of(one.said, one.cited, one.verdict)
-            key = (one.what, one.ours, one.paper, said)
-            if one.verdict in verdicts and key not in seen:
+    for judgement in judgements:
+        for item in judgement.disagreements():
+            said = said_of(item.said, item.cited, item.verdict)
+            key = (_sides(item), said)
+            if item.verdict in verdicts and key not in seen:
                 seen.add(key)
-                groups.setdefault(said or f"\0{one.what}", []).append((item, one))
+                groups.setdefault(said or f"\0{item.what}", []).append((judgement, item))
     return [("" if said.startswith("\0") else said, group) for said, group in groups.items()]
 
 
@@ -171,42 +175,44 @@ def _details(judgement: Judgement, width: int | None) -> str:
     if not judgement.has_rows:
         return f"{name}\n  missing: all of it; `kfeat run {judgement.experiment.path}` makes it"
     lines = []
-    for one in judgement.disagreements():
-        what = f"{one.verdict}: {one.what}: ours {one.ours}; paper {one.paper}"
-        lines.append(paragraph(what, width=width))
-        if words := said_of(one.said, one.cited, one.verdict):
+    for item in judgement.disagreements():
+        lines.append(paragraph(f"{item.verdict}: {_sides(item)}", width=width))
+        if words := said_of(item.said, item.cited, item.verdict):
             lines.append(paragraph(words, "      ", width))
-    said = [
-        f"regressed: {judgement.names.of(item.cell)}: {item.change:+.3g}, "
-        f"beyond ±{item.limit:.3g} ({item.test})"
-        for item in judgement.comparisons
-        if item.verdict == "regressed"
+    texts = [
+        f"regressed: {judgement.names.of(regressed.cell)}: {regressed.change:+.3g}, "
+        f"beyond ±{regressed.limit:.3g} ({regressed.test})"
+        for regressed in judgement.comparisons
+        if regressed.verdict == "regressed"
     ]
-    said += [f"failed: trial {row['id']}: {row['reason']}" for row in judgement.failed]
+    texts += [f"failed: trial {row['id']}: {row['reason']}" for row in judgement.failed]
     if missing := judgement.missing():
-        said.append(f"missing: {'; '.join(missing)}")
-    lines += [paragraph(one, width=width) for one in said]
+        texts.append(f"missing: {'; '.join(missing)}")
+    lines += [paragraph(text, width=width) for text in texts]
     return "\n".join([name, *lines]) if lines else ""
+
+
+def _sides(item: Disagreement) -> str:
+    return f"{item.what}: ours {item.ours}; paper {item.paper}"
 
 
 def tally_lines(judgements: Sequence[Judgement]) -> list[str]:
     """Return a line per tally, such as `printed numbers: 54: 14 within the error; ...`."""
-    found = tallies(judgements)
-    return [f"{what}: {sum(counts.values())}: {_counted(counts)}" for what, counts in found.items()]
+    kinds = tallies(judgements).items()
+    return [f"{kind}: {sum(counts.values())}: {_counted(counts)}" for kind, counts in kinds]
 
 
 def largest_differences(judgements: Sequence[Judgement], count: int = 3) -> list[str]:
     """Return a line for each of the printed means that ours are farthest from, each number once."""
-    found: dict[tuple[str, float], tuple[float, str]] = {}
+    lines: dict[tuple[str, float], tuple[float, str]] = {}
     for judgement in judgements:
-        for item in judgement.numbers:
-            for one in item.reproductions:
-                number, quantity = item.number, one.quantity
-                sides = f"ours {quantity.text(one.ours.mean, one.ours.sd)}, "
-                sides += f"paper {quantity.text(number.mean, number.sd)}"
-                text = f"{number.where}, {judgement.names.of(one.cell)}: {sides}; {item.of(one)}"
-                found[one.cell.trial.cell, number.mean] = (abs(one.difference), text)
-    return [text for _, text in sorted(found.values(), reverse=True)[:count]]
+        for judged in judgement.numbers:
+            for item in judged.reproductions:
+                number, text = judged.number, item.quantity.text
+                sides = f"ours {text(item.ours.mean, item.ours.sd)}, paper {text(number.mean, number.sd)}"
+                line = f"{number.where}, {judgement.names.of(item.cell)}: {sides}; {judged.of(item)}"
+                lines[item.cell.trial.cell, number.mean] = (abs(item.difference), line)
+    return [line for _, line in sorted(lines.values(), reverse=True)[:count]]
 
 
 @dataclass(frozen=True)
@@ -241,13 +247,13 @@ def undecided(judgements: Iterable[Judgement]) -> list[Undecided]:
 
 def _undecided_numbers(judgement: Judgement) -> Iterator[Undecided]:
     reported = judgement.experiment.reported
-    for item in judgement.numbers:
-        wide = item.verdict == WITHIN_ERROR and item.certainty == TOO_WIDE
-        if reported is not None and (wide or item.verdict == OPEN):
-            factor = max(_factor(reproduction, item.number, reported) for reproduction in item.reproductions)
-            what = f"{item.number.where}: {judgement.names.of(item.cells[0])}"
-            timed = item.cells[0].named(item.number.of).timed
-            yield _undecided(judgement, what, TOO_WIDE if wide else OPEN, item.cells, timed, factor)
+    for judged in judgement.numbers:
+        number, wide = judged.number, judged.verdict == WITHIN_ERROR and judged.certainty == TOO_WIDE
+        if reported is not None and (wide or judged.verdict == OPEN):
+            factor = max(_factor(reproduction, number, reported) for reproduction in judged.reproductions)
+            what = f"{number.where}: {judgement.names.of(judged.cells[0])}"
+            timed = judged.cells[0].named(number.of).timed
+            yield _undecided(judgement, what, TOO_WIDE if wide else OPEN, judged.cells, timed, factor)
 
 
 def _factor(item: Reproduction, number: ReportedNumber, reported: Reported) -> float:
@@ -264,12 +270,13 @@ def _factor(item: Reproduction, number: ReportedNumber, reported: Reported) -> f
 
 
 def _undecided_claims(judgement: Judgement) -> Iterator[Undecided]:
-    for item in judgement.claims:
-        if item.verdict == OPEN:
-            cells = {cell.trial.cell: cell for case, _ in item.undecided for cell in case.cells if cell.drawn}
-            factor = max((ratio**2 for _, ratio in item.undecided), default=inf)
-            timed = judgement.cells[0].named(item.claim.of).timed
-            what = f"{item.claim.where}: {item.claim.text}"
+    for judged in judgement.claims:
+        if judged.verdict == OPEN:
+            cases = judged.undecided
+            cells = {cell.trial.cell: cell for case, _ in cases for cell in case.cells if cell.drawn}
+            factor = max((ratio**2 for _, ratio in cases), default=inf)
+            timed = judgement.cells[0].named(judged.claim.of).timed
+            what = f"{judged.claim.where}: {judged.claim.text}"
             yield _undecided(judgement, what, OPEN, list(cells.values()), timed, factor)
 
 
@@ -289,30 +296,34 @@ def undecided_terminal(verdicts: Sequence[Undecided], width: int | None = None) 
     """Return a line for each verdict, the cheapest first, and the sum of their times."""
     if not verdicts:
         return "nothing is open"
-    lines = [_undecided_line(item) for item in verdicts]
+    lines = [_undecided_line(verdict) for verdict in verdicts]
     shown = Table(_OPEN_HEADERS, lines, (3, 4), (0, 1, 2)).terminal(readable(width))
     return "\n\n".join([shown, *(paragraph(note, "", width) for note in _notes(verdicts))])
 
 
 def undecided_markdown(verdicts: Sequence[Undecided]) -> str:
     """Return the same for a Markdown file, with a count of those that more runs do not decide."""
-    without = Counter(item.experiment for item in verdicts if item.needed is None)
-    counts = ", ".join(f"{name} {count}" for name, count in sorted(without.items()))
-    lines = [_undecided_line(item) for item in verdicts if item.needed is not None]
-    shown = Table(_OPEN_HEADERS, lines).markdown(str)
-    return "\n\n".join([*_notes(verdicts), *([f"Those are: {counts}."] if counts else []), shown])
+    parts = _notes(verdicts)
+    undecidable = Counter(verdict.experiment for verdict in verdicts if verdict.needed is None)
+    if undecidable:
+        counts = [f"{name} {count}" for name, count in sorted(undecidable.items())]
+        parts.append(f"Those are: {', '.join(counts)}.")
+    lines = [_undecided_line(verdict) for verdict in verdicts if verdict.needed is not None]
+    return "\n\n".join([*parts, Table(_OPEN_HEADERS, lines).markdown(str)])
 
 
 def _undecided_line(item: Undecided) -> list[str]:
-    marks = " (first)" * item.first + " (timed)" * item.timed
-    seconds, needed = ("–", "–") if item.needed is None else (time(item.seconds), f"{item.needed}{marks}")
+    seconds, needed = MISSING, MISSING
+    if item.needed is not None:
+        seconds = time(item.seconds)
+        needed = f"{item.needed}" + " (first)" * item.first + " (timed)" * item.timed
     return [seconds, str(item.runs), needed, item.experiment, f"{item.what} ({item.verdict})"]
 
 
 def _notes(verdicts: Sequence[Undecided]) -> list[str]:
     """Return the sums, and what the words in the lines mean."""
-    decided = [item for item in verdicts if item.needed is not None]
-    seconds = sum(item.seconds for item in decided)
+    decided = [verdict for verdict in verdicts if verdict.needed is not None]
+    seconds = sum(verdict.seconds for verdict in decided)
     notes = [
         f"{len(verdicts)} verdicts are open or too wide to tell; more runs would decide {len(decided)} of "
         f"them, in at most {time(seconds)} one after another (verdicts that share runs are counted twice)."
@@ -322,8 +333,8 @@ def _notes(verdicts: Sequence[Undecided]) -> list[str]:
             f"{rest} would stay as they are with {MOST} times the runs: the error is that of the paper's own "
             "runs, or of a fit, or our number lies at the bound."
         )
-    if any(item.first for item in verdicts):
+    if any(verdict.first for verdict in verdicts):
         notes.append("first: there is a single run; these runs show how much it varies.")
-    if any(item.timed for item in verdicts):
+    if any(verdict.timed for verdict in verdicts):
         notes.append("timed: the runs need an idle machine (--jobs 1).")
     return notes

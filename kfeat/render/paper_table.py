@@ -3,6 +3,7 @@
 Lines are settings, columns methods, ours beside the paper's.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,8 +31,8 @@ def shown(number: Shown, form: Callable[[float | None], str]) -> str:
 
 def marked(number: Shown, form: Callable[[float | None], str]) -> str:
     """Return a number in this form, followed by how many runs it rests on where they are few: `6.7 mins¹`."""
-    found = shown(number, form)
-    return found if number.runs is None else found + str(number.runs).translate(RAISED)
+    runs = "" if number.runs is None else str(number.runs).translate(RAISED)
+    return shown(number, form) + runs
 
 
 def alone(cell: Cell, name: str) -> str:
@@ -39,10 +40,10 @@ def alone(cell: Cell, name: str) -> str:
     quantity = cell.named(name)
     if quantity.timed:
         return marked(cell.shown(name), time)
-    found = cell.of(name)
-    if found is None:
+    summary = cell.of(name)
+    if summary is None:
         return MISSING
-    text = with_unit(quantity, found.mean, found.sd if quantity.score else None)
+    text = with_unit(quantity, summary.mean, summary.sd if quantity.score else None)
     return text + UNCONVERGED * cell.shown(name).unconverged
 
 
@@ -56,11 +57,11 @@ class Ratio:
     @property
     def text(self) -> str:
         """Return the ratio with its mark and its interval: `49.2× [47, 51.5]`, `20.9×¹`."""
-        found = marked(self.number, factor_text)
+        number = marked(self.number, factor_text)
         if self.interval is None:
-            return found
+            return number
         low, high = (factor_text(end).removesuffix("×") for end in self.interval)
-        return f"{found} [{low}, {high}]"
+        return f"{number} [{low}, {high}]"
 
 
 def ratio(over: Cell | None, under: Cell | None, name: str) -> Ratio:
@@ -85,23 +86,19 @@ class Choice:
     over: Cell | None
 
 
-def mirror(layout: TableLayout, cells: Sequence[Cell]) -> Table:
-    """Return the mirrored table.
-
-    Raises ConfigError where a column selects several cells of one setting.
-    """
-    choices = choose(layout, cells)
-    shown = quantities(layout)
-    names = [name if i == 0 else "" for name in choices for i in range(len(shown))]
+def paper_table(layout: TableLayout, cells: Sequence[Cell]) -> Table:
+    """Return the table; raises ConfigError where a column selects several cells of one setting."""
+    choices, shown = choose(layout, cells), quantities(layout)
     headers: list[str] = [layout.lines]
-    groups, columns = [("", 1)], [names]
+    groups, columns = [("", 1)], [[name if at == 0 else "" for name in choices for at in range(len(shown))]]
     for i, column in enumerate(layout.columns):
         places = _places(column, shown)
-        own = [
-            (name, chosen[i], places.get(at)) for name, chosen in choices.items() for at in range(len(shown))
-        ]
-        ours = [_ours(choice, quantity, column) for _, choice, quantity in own]
-        paper = [_paper(choice, quantity, column, name, shown) for name, choice, quantity in own]
+        ours, paper = [], []
+        for name, chosen in choices.items():
+            for at in range(len(shown)):
+                quantity = places.get(at)
+                ours.append(_ours(chosen[i], quantity, column) if quantity else "")
+                paper.append(_paper(chosen[i], quantity, column, name, shown) if quantity else "")
         has_paper = not {*paper} <= {MISSING, ""}
         headers += ["kfeat", "paper"] if has_paper else ["kfeat"]
         columns += [ours, paper] if has_paper else [ours]
@@ -112,16 +109,16 @@ def mirror(layout: TableLayout, cells: Sequence[Cell]) -> Table:
 
 def choose(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, list[Choice]]:
     """Return what each column shows, by the names of the lines: the settings of which any column speaks."""
-    found: dict[str, list[Choice]] = {}
-    settings = [(peers, [_choice(column, peers) for column in layout.columns]) for peers in by_setting(cells)]
-    settings = [(peers, chosen) for peers, chosen in settings if any(choice.cell for choice in chosen)]
-    names = Names(cells)
-    titles = [{"dataset": names.dataset(p[0]), "kernel": names.kernel(p[0])} for p, _ in settings]
-    short = [title[layout.lines] for title in titles]
-    for (_, chosen), title in zip(settings, titles, strict=True):
-        alone = short.count(title[layout.lines]) == 1
-        found[title[layout.lines] if alone else ", ".join(title.values())] = chosen
-    return found
+    names, lines = Names(cells), []
+    for peers in by_setting(cells):
+        chosen = [_choice(column, peers) for column in layout.columns]
+        if any(choice.cell for choice in chosen):
+            lines.append(({"dataset": names.dataset(peers[0]), "kernel": names.kernel(peers[0])}, chosen))
+    count = Counter(place[layout.lines] for place, _ in lines)
+    return {
+        place[layout.lines] if count[place[layout.lines]] == 1 else ", ".join(place.values()): chosen
+        for place, chosen in lines
+    }
 
 
 def _choice(column: Column, peers: Sequence[Cell]) -> Choice:
@@ -134,23 +131,23 @@ def _choice(column: Column, peers: Sequence[Cell]) -> Choice:
 
 def _quickest(selector: Mapping[str, Any], peers: Sequence[Cell]) -> Sequence[Cell]:
     """Return the cell that maps and trains in the least time, alone; none where none of them has a time."""
-    times = [(cell.of("fit", busy=True), cell) for cell in peers if matches(selector, cell.trial)]
-    known = [(found.mean, cell) for found, cell in times if found is not None]
-    return [min(known, key=lambda pair: pair[0])[1]] if known else []
+    times = {cell: cell.mean("fit", busy=True) for cell in peers if matches(selector, cell.trial)}
+    known = {cell: seconds for cell, seconds in times.items() if seconds is not None}
+    return [min(known, key=known.__getitem__)] if known else []
 
 
 def _selected(column: Column, key: str, selector: Mapping[str, Any], peers: Sequence[Cell]) -> Cell | None:
-    found = [cell for cell in peers if matches(selector, cell.trial)]
-    if len(found) > 1:
-        flat = [cell.trial.describe() for cell in found]
+    selected = [cell for cell in peers if matches(selector, cell.trial)]
+    if len(selected) > 1:
+        flat = [cell.trial.describe() for cell in selected]
         differing = [name for name in flat[0] if any(other.get(name) != flat[0][name] for other in flat)]
         names, differ = Names(peers), ", ".join(differing)
-        methods = " and ".join(f"'{names.method(cell)}'" for cell in found)
+        methods = " and ".join(f"'{names.method(cell)}'" for cell in selected)
         raise ConfigError(
             f"table: `{key}` of the column '{column.title}' should select one cell of {flat[0]['dataset']}, "
-            f"{names.kernel(found[0])}, and selects {len(found)}: {methods}; they differ in {differ}"
+            f"{names.kernel(selected[0])}, and selects {len(selected)}: {methods}; they differ in {differ}"
         )
-    return found[0] if found else None
+    return selected[0] if selected else None
 
 
 def quantities(layout: TableLayout) -> Sequence[str]:
@@ -168,27 +165,19 @@ def _places(column: Column, shown: Sequence[str]) -> dict[int, str]:
     return places | dict(zip(free, others, strict=False))
 
 
-def _ours(choice: Choice, quantity: str | None, column: Column) -> str:
-    if quantity is None:
-        return ""
+def _ours(choice: Choice, quantity: str, column: Column) -> str:
+    """Return our number, and how many of the planned runs there are where some are missing."""
     cell, over = choice.cell, choice.over
     if cell is None:
         return MISSING
-    found = alone(cell, quantity) if column.over is None else ratio(over, cell, quantity).text
-    return found if found == MISSING else found + _runs(cell, over)
+    number = alone(cell, quantity) if column.over is None else ratio(over, cell, quantity).text
+    sides = [side for side in (cell, over) if side and (side.rows or side.bound is None)]
+    counts = [f"{len(side.rows)}/{len(side.trials)}" for side in sides if len(side.rows) < len(side.trials)]
+    return f"{number} ({', '.join(counts)} runs)" if counts and number != MISSING else number
 
 
-def _runs(*cells: Cell | None) -> str:
-    """Return how many of the planned runs there are, where some are missing."""
-    shown = [cell for cell in cells if cell and (cell.rows or cell.bound is None)]
-    counts = [f"{len(cell.rows)}/{len(cell.trials)}" for cell in shown if len(cell.rows) < len(cell.trials)]
-    return f" ({', '.join(counts)} runs)" if counts else ""
-
-
-def _paper(choice: Choice, quantity: str | None, column: Column, name: str, shown: Sequence[str]) -> str:
+def _paper(choice: Choice, quantity: str, column: Column, name: str, shown: Sequence[str]) -> str:
     """Return what the paper prints there: a parameter as its `for` has it, since that is the paper's too."""
-    if quantity is None:
-        return ""
     if column.over is not None:
         return column.printed_ratio(name, quantity, shown) or MISSING
     cell = choice.cell
@@ -206,24 +195,22 @@ def _paper(choice: Choice, quantity: str | None, column: Column, name: str, show
 
 
 def ratio_columns(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, dict[Cell, Ratio]]:
-    """Return the ratios of the mirrored table: by what they are called, and by the cell below."""
-    choices, names = choose(layout, cells), quantities(layout)
-    found: dict[str, dict[Cell, Ratio]] = {}
+    """Return the ratios of the table: by what they are called, and by the cell below."""
+    ratios: dict[str, dict[Cell, Ratio]] = {}
+    lines = choose(layout, cells).values()
     for i, column in enumerate(layout.columns):
-        own = column.quantities(names)
-        for name in own:
-            if column.over is not None:
-                title = column.title if len(own) == 1 else f"{column.title}, {name}"
-                found[f"ratio: {title}"] = {
-                    below: ratio(chosen[i].over, below, name)
-                    for chosen in choices.values()
-                    if (below := chosen[i].cell)
-                }
-    return found
+        chosen = [choices[i] for choices in lines]
+        own = column.quantities(quantities(layout))
+        for name in own if column.over is not None else ():
+            title = column.title if len(own) == 1 else f"{column.title}, {name}"
+            ratios[f"ratio: {title}"] = {
+                choice.cell: ratio(choice.over, choice.cell, name) for choice in chosen if choice.cell
+            }
+    return ratios
 
 
-def mirror_notes(layout: TableLayout, cells: Sequence[Cell]) -> list[str]:
-    """Return what a reader needs beside the mirrored table, and what of the config found no place in it."""
+def paper_table_notes(layout: TableLayout, cells: Sequence[Cell]) -> list[str]:
+    """Return what a reader needs beside the table, and what of the config found no place in it."""
     choices = choose(layout, cells)
     lines = []
     if any(column.show is None and column.over is None for column in layout.columns):
@@ -268,7 +255,8 @@ class PaperNumbers:
         for name in experiment.figure.numbers_from if experiment.figure else ():
             other = load_experiment(neighbour_path(experiment, name))
             trials = {trial.cell: trial for trial in every_trial(other, {})}
-            self._others.append({cell: reported_numbers(other.reported, one) for cell, one in trials.items()})
+            numbers = {cell: reported_numbers(other.reported, trial) for cell, trial in trials.items()}
+            self._others.append(numbers)
 
     def of(self, cell: Cell, name: str) -> Printed | None:
         """Return what the paper prints of a quantity: its mean, or the time that stands beside the score."""

@@ -3,12 +3,12 @@
 The tables are the paper's own, then one of all cells, for the terminal, Markdown, LaTeX and CSV.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import floor, isfinite, log10
 from pathlib import Path
 from typing import Any
 
-from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of, summarise
+from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of, grouped, summarise
 from kfeat.analysis.judgement import Evidence, judge_experiment
 from kfeat.analysis.names import Names, formulas
 from kfeat.data.sources import dataset_name
@@ -24,7 +24,7 @@ from kfeat.experiments.selectors import matches
 from kfeat.experiments.store import write_rows
 from kfeat.files import replacing_together
 from kfeat.render.notes import cautions, notes, scores
-from kfeat.render.paper_table import Ratio, marked, mirror, ratio, ratio_columns, shown
+from kfeat.render.paper_table import Ratio, marked, paper_table, ratio, ratio_columns, shown
 from kfeat.render.switches import ranking
 from kfeat.render.table import (
     MISSING,
@@ -48,7 +48,6 @@ RESULTS = Path("results")  # where published rows lie, seen from the folder of t
 # From so many lines on, the cells of each setting have a table of their own.
 LONG = 40
 _PLACE = ("dataset", "kernel")
-_TIME_TITLES = [one.title for one in PRINTED_TIMES.values()]
 # Columns of the CSV that stand there only where they have something to say.
 _OCCASIONAL = ("paper_test_time", "not_converged", "busy")
 
@@ -59,23 +58,21 @@ def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int
     A terminal has `width` characters a line, or no limit. Raises ConfigError where a column of the paper's
     table selects several cells.
     """
-    kernels = formulas(cells)
-
-    def written(table: Table) -> str:
-        if style == "latex":
-            return table.latex(kernels)
-        return table.markdown() if style == "markdown" else table.terminal(width)
-
-    title = experiment.title
+    title, kernels = experiment.title, formulas(cells)
+    write: dict[str, Callable[[Table], str]] = {
+        "terminal": lambda table: table.terminal(width),
+        "markdown": Table.markdown,
+        "latex": lambda table: table.latex(kernels),
+    }
     layout = _layout(experiment, cells)
-    tables = [mirror(layout, cells)] if layout else []
+    tables = [paper_table(layout, cells)] if layout else []
     tables += [ranking(experiment, cells)] if experiment.ranking else []
-    parts = [written(table) for table in tables]
+    parts = [write[style](table) for table in tables]
     parts += [_heading("All cells", style, 2)] if tables else []
     for place, table in _tables(experiment, cells, spread=style != "terminal"):
         if place:
             parts.append(_heading(place, style, 3, kernels))
-        parts.append(written(table))
+        parts.append(write[style](table))
     body = "\n\n".join(parts)
     if style == "latex":
         head = "".join(f"% {plain(line)}\n" for line in (title, *notes(experiment, cells)))
@@ -91,7 +88,8 @@ def _layout(experiment: Experiment, cells: Sequence[Cell]) -> TableLayout | None
     layout = experiment.table
     if layout is None or not experiment.changed:
         return layout
-    chosen = [one for one in layout.columns if any(matches(one.cell, cell.trial) for cell in cells)]
+    trials = [cell.trial for cell in cells]
+    chosen = [column for column in layout.columns if any(matches(column.cell, trial) for trial in trials)]
     return layout.model_copy(update={"columns": chosen}) if chosen else None
 
 
@@ -103,21 +101,18 @@ def _heading(title: str, style: str, level: int, kernels: Collection[str] = ()) 
 
 def _tables(experiment: Experiment, cells: Sequence[Cell], spread: bool) -> list[tuple[str, Table]]:
     """Return the tables of all cells with their titles: one, or one per setting where it would be long."""
-    found = records(experiment, cells, spread)
-    if len(found) <= LONG:
-        return [("", _table(found))] if found else []
-    parts: dict[str, list[dict[str, str]]] = {}
-    for record in found:
-        title = ", ".join(record[key] for key in _PLACE if key in record)
-        rest = {key: value for key, value in record.items() if key not in _PLACE}
-        parts.setdefault(title, []).append(rest)
-    return [(title, _table(lines)) for title, lines in parts.items()]
+    all_records = records(experiment, cells, spread)
+    if len(all_records) <= LONG:
+        return [("", _table(all_records))] if all_records else []
+    places = grouped(all_records, lambda record: ", ".join(record[key] for key in _PLACE if key in record))
+    return [(place, _table(of_place, hidden=_PLACE)) for place, of_place in places.items()]
 
 
-def _table(found: Sequence[dict[str, str]]) -> Table:
-    left = sum(key in (*_PLACE, "method") for key in found[0])
-    headers = [f"{key} (s)" if key in PHASES else key for key in found[0]]
-    lines = [list(record.values()) for record in found]
+def _table(cell_records: Sequence[dict[str, str]], hidden: Collection[str] = ()) -> Table:
+    keys = [key for key in cell_records[0] if key not in hidden]
+    left = sum(key in (*_PLACE, "method") for key in keys)
+    headers = [f"{key} (s)" if key in PHASES else key for key in keys]
+    lines = [[record[key] for key in keys] for record in cell_records]
     return Table(headers, lines, range(left), range(left, len(headers)), left)
 
 
@@ -126,23 +121,17 @@ def records(experiment: Experiment, cells: Sequence[Cell], spread: bool = False)
 
     With `spread`, seconds have their standard deviation, for which a terminal is too narrow.
     """
-    kinds = scores(cells)
-    names = Names(cells)
-    found = [_record(cell, names, peers, kinds, spread) for peers in by_setting(cells) for cell in peers]
-    hidden = {
-        "dataset": len({r["dataset"] for r in found}) == 1,
-        "kernel": len({r["kernel"] for r in found}) == 1,
-        "difference": not any(cell.reported for cell in cells),
-        **{column: _empty(column, found) for column in ("paper", *_TIME_TITLES, "live features")},
-    }
+    kinds, names = scores(cells), Names(cells)
+    whole = [_record(cell, names, peers, kinds, spread) for peers in by_setting(cells) for cell in peers]
+    values = {key: {record[key] for record in whole} for key in (whole[0] if whole else ())}
+    hidden = {key for key in _PLACE if len(values[key]) == 1} if whole else set()
+    hidden |= set() if any(cell.reported for cell in cells) else {"difference"}
+    optional = ["paper", *(time.title for time in PRINTED_TIMES.values()), "live features"]
     if all(cell.trial.measure for cell in cells):  # of maps alone: nothing is trained, and not all are timed
-        hidden |= {phase: _empty(phase, found) for phase in PHASES}
-        hidden["speed-up"] = True
-    return [{key: value for key, value in record.items() if not hidden.get(key)} for record in found]
-
-
-def _empty(column: str, found: Sequence[dict[str, str]]) -> bool:
-    return all(record[column] == MISSING for record in found)
+        optional += PHASES
+        hidden.add("speed-up")
+    hidden |= {key for key in optional if values.get(key) == {MISSING}}
+    return [{key: value for key, value in record.items() if key not in hidden} for record in whole]
 
 
 def _record(
@@ -166,15 +155,15 @@ def _record(
         "difference": quantity.change(ours.mean - theirs.mean) if ours and theirs else MISSING,
         **seconds,
         "speed-up": marked(ratio(exact, cell, "fit").number, factor_text),
-        **{one.title: times.get(name, MISSING) for name, one in PRINTED_TIMES.items()},
+        **{time.title: times.get(name, MISSING) for name, time in PRINTED_TIMES.items()},
         "live features": MISSING if live is None else f"{live:.0f}",
         "runs": f"{len(cell.rows)}/{len(cell.trials)}{timed}",
     }
 
 
 def _seconds(cell: Cell, phase: str, spread: bool) -> str:
-    found = cell.of(phase) if spread else None
-    return shown(cell.shown(phase), lambda value: seconds_text(value, found.sd if found else None))
+    seconds = cell.of(phase) if spread else None
+    return shown(cell.shown(phase), lambda value: seconds_text(value, seconds.sd if seconds else None))
 
 
 def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
@@ -212,13 +201,13 @@ def _flat(
         "timed_runs": cell.timed_runs,
         "paper_mean": reported and reported.mean,
         "paper_sd": reported and reported.sd,
-        **{f"paper_{one.key}": times.get(name) for name, one in PRINTED_TIMES.items()},
+        **{f"paper_{time.key}": times.get(name) for name, time in PRINTED_TIMES.items()},
         "paper_where": reported and reported.where,
         **_flat_ratio("speed_up", speed_up),
     }
-    own = {title: found.get(cell, Ratio(Shown(None))) for title, found in ratios.items()}
-    for title, found in own.items():
-        line |= _flat_ratio(title, found)
+    own = {title: by_cell.get(cell, Ratio(Shown(None))) for title, by_cell in ratios.items()}
+    for title, own_ratio in own.items():
+        line |= _flat_ratio(title, own_ratio)
     for clock, suffix in CLOCKS.items():
         for phase in PHASES:
             seconds = cell.of(f"{phase}{suffix}", busy=True)
@@ -226,16 +215,16 @@ def _flat(
             line[f"{phase}_{clock}_seconds_sd"] = seconds and seconds.sd and _rounded(seconds.sd, 4)
     line["stopped_after_seconds"] = (cell.bound and not cell.rows and cell.bound.value) or None
     line |= {f"{kind}_features": cell.mean(kind) for kind in ("live", "zero", "constant")}
-    busy: list[str] = [*(phase for phase in PHASES if cell.is_busy(phase))]
-    busy += [title for title, found in {"speed-up": speed_up, **own}.items() if found.number.busy]
+    busy = [phase for phase in PHASES if cell.is_busy(phase)]
+    busy += [title for title, of in {"speed-up": speed_up, **own}.items() if of.number.busy]
     busy += ["stopped"] * bool(cell.bound and cell.bound.busy)
     return line | {"not_converged": len(cell.unconverged), "busy": " ".join(busy)}
 
 
-def _flat_ratio(name: str, found: Ratio) -> dict[str, float | None]:
+def _flat_ratio(name: str, of: Ratio) -> dict[str, float | None]:
     """Return a ratio and the ends of its interval; one that is only a bound has no number."""
-    value = None if found.number.sign else found.number.value
-    numbers = (value, *(found.interval or (None, None)))
+    value = None if of.number.sign else of.number.value
+    numbers = (value, *(of.interval or (None, None)))
     keys = (name, f"{name}_low", f"{name}_high")
     return {key: number and _rounded(number, 3) for key, number in zip(keys, numbers, strict=True)}
 
@@ -360,13 +349,15 @@ def publish(
     stopped at a time limit, or, with `partial`, if none of an experiment has: what is missing then shows as
     missing in its report.
     """
-    chosen = [(one, trials, _publishable(one, trials, runs, partial)) for one, trials in plans]
-    pending = {one.name: rows for one, _, rows in chosen}  # which may cite each other
+    plans = list(plans)
+    all_rows = [_publishable(experiment, trials, runs, partial) for experiment, trials in plans]
+    # Experiments that are published together may cite each other.
+    pending = {experiment.name: rows for (experiment, _), rows in zip(plans, all_rows, strict=True)}
     with replacing_together() as beside:
-        for experiment, trials, rows in chosen:
+        for (experiment, trials), rows in zip(plans, all_rows, strict=True):
             cells, folder = summarise(experiment, trials, rows), results / experiment.name
             _write(beside(folder), experiment, cells, folder, PUBLISHED, rows.values(), pending)
-    return [len(rows) for _, _, rows in chosen]
+    return list(map(len, all_rows))
 
 
 def _publishable(

@@ -41,7 +41,7 @@ def record(row: Row) -> Record:
     first = {key: row.get(key) for key in ("id", "status", "reason", "limit_s", "repeat", "seed")}
     numbers: Record = {}
     if row["status"] == "done":
-        numbers = {column(one): one.read(row) for one in QUANTITIES.values()}
+        numbers = {column(quantity): quantity.read(row) for quantity in QUANTITIES.values()}
         numbers["converged"] = (row.get("solve") or {}).get("converged")
     made = {key: row.get(key) for key in ("threads", "verified", "fingerprint", "cell")}
     made |= {"timed": counts_as_timed(row)}
@@ -51,8 +51,8 @@ def record(row: Row) -> Record:
     return _known(first) | flat(row) | dict(learnt_values(row)) | _known(numbers) | _known(made)
 
 
-def _known(found: Record) -> Record:
-    return {key: value for key, value in found.items() if value is not None}
+def _known(values: Record) -> Record:
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def column(quantity: Quantity) -> str:
@@ -66,18 +66,18 @@ _SECONDS = [column(QUANTITIES[phase]) for phase in PHASES]
 
 def columns(records: Iterable[Record]) -> list[str]:
     """Return the keys of all records; each follows the key before it in the first record that has it."""
-    found: list[str] = []
-    for one in records:
-        if one.keys() <= set(found):
+    keys: list[str] = []
+    for row in records:
+        if row.keys() <= set(keys):
             continue
         before = -1
-        for key in one:
-            if key in found:
-                before = found.index(key)
+        for key in row:
+            if key in keys:
+                before = keys.index(key)
             else:
                 before += 1
-                found.insert(before, key)
-    return found
+                keys.insert(before, key)
+    return keys
 
 
 def frame(records: Sequence[Record]) -> "pd.DataFrame":
@@ -86,19 +86,18 @@ def frame(records: Sequence[Record]) -> "pd.DataFrame":
     A column has numbers, booleans or text. If these are mixed, or if a value is a list, a mapping or an
     integer of more than 64 bits, the column has their JSON.
     """
-    import json
-
     import pandas as pd
-
-    def text(value: Any) -> str:
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
     table: dict[str, list[Any]] = {}
     for key in columns(records):
-        values = [one.get(key) for one in records]
+        values = [record.get(key) for record in records]
         kinds = {_kind(value) for value in values if value is not None}
-        plain = len(kinds) == 1 and "nested" not in kinds
-        table[key] = values if plain else [None if value is None else text(value) for value in values]
+        if len(kinds) > 1 or "nested" in kinds:
+            values = [
+                value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                for value in values
+            ]
+        table[key] = values
     return pd.DataFrame(table).convert_dtypes()
 
 
@@ -126,15 +125,13 @@ def explanation(prefix: str, experiments: Sequence[Experiment], out: Path, resul
     has such an id, or several have.
     """
     rows = [found for root in (out, results) for found in _rows_beginning(root, prefix)]
-    plans = [(one, {trial.id for trial in own_or_published(one, out, results)[0]}) for one in experiments]
-    ids = {row["id"] for _, row in rows}.union(*(plan for _, plan in plans))
-    where = f"{out}, {results} and the configs"
-    (identity,) = ids_beginning([prefix], ids, where)
-    own = sorted(
-        (one for one in rows if one[1]["id"] == identity), key=lambda one: precedence(one[1]), reverse=True
-    )
-    judgements = judge_experiments([one for one, plan in plans if identity in plan], out, results)
-    return Explanation(identity, own, judgements)
+    plans = [{trial.id for trial in own_or_published(one, out, results)[0]} for one in experiments]
+    ids = {row["id"] for _, row in rows}.union(*plans)
+    (identity,) = ids_beginning([prefix], ids, f"{out}, {results} and the configs")
+    own = [(folder, row) for folder, row in rows if row["id"] == identity]
+    own.sort(key=lambda entry: precedence(entry[1]), reverse=True)
+    users = [experiment for experiment, plan in zip(experiments, plans, strict=True) if identity in plan]
+    return Explanation(identity, own, judge_experiments(users, out, results))
 
 
 def _rows_beginning(root: Path, prefix: str) -> list[tuple[Path, Row]]:
@@ -159,35 +156,32 @@ def render_rows(records: Sequence[Record], form: str, width: int | None = None) 
     if form == "table":
         return _table(records, width) + "\n"
     if form == "jsonl":
-        return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in records)
-    return _csv(records)
-
-
-def _csv(records: Sequence[Record]) -> str:
-    found = frame(records).astype(object)
-    return Table([*found], found.where(found.notna(), None).to_numpy().tolist()).csv()
+        return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    data = frame(records).astype(object)
+    return Table([*data], data.where(data.notna(), None).to_numpy().tolist()).csv()
 
 
 def _table(records: Sequence[Record], width: int | None) -> str:
     """Return the columns in which rows differ as a table, and below it in a sentence what all have."""
     if not records:
         return "no rows"
-    shown_keys = _for_reading(columns(records))
-    same = [
-        key for key in shown_keys if all(key in one and one[key] == records[0].get(key) for one in records)
+    keys = _for_reading(columns(records))
+    first, *others = records
+    shared = [
+        key
+        for key in keys
+        if key not in _ALWAYS and all(key in row and row[key] == first.get(key) for row in records)
     ]
-    shared = [key for key in same if key not in _ALWAYS]
-    shown = [key for key in shown_keys if key not in shared]
-    lines = [[_text(key, one) for key in shown] for one in records]
+    shown = [key for key in keys if key not in shared]
+    lines = [[_text(key, record) for key in shown] for record in records]
     numbers = [i for i, key in enumerate(shown) if _is_number(key, records)]
     words = [i for i in range(len(shown)) if i not in numbers]
-    said = [f"{key} = {_text(key, records[0])}" for key in shared]
-    parts = [Table(shown, lines, words, numbers).terminal(width)]
-    if said and len(records) > 1:
-        parts.append(paragraph(f"the same in all {len(records)} rows: {', '.join(said)}", "", width))
-    elif said:
-        parts += [paragraph(line, "", width) for line in said]
-    return "\n\n".join(parts[:2]) + "".join(f"\n{line}" for line in parts[2:])
+    table = Table(shown, lines, words, numbers).terminal(width)
+    texts = [f"{key} = {_text(key, first)}" for key in shared]
+    if texts and others:
+        texts = [f"the same in all {len(records)} rows: {', '.join(texts)}"]
+    below = "\n".join(paragraph(text, "", width) for text in texts)
+    return f"{table}\n\n{below}" if below else table
 
 
 def _for_reading(keys: Sequence[str]) -> list[str]:
@@ -200,16 +194,16 @@ def _for_reading(keys: Sequence[str]) -> list[str]:
 
 
 def _is_number(key: str, records: Sequence[Record]) -> bool:
-    values = [one[key] for one in records if key in one]
+    values = [record[key] for record in records if key in record]
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
 _DECLARED = {column(quantity): quantity for quantity in QUANTITIES.values()}
 
 
-def _text(key: str, one: Record) -> str:
+def _text(key: str, row: Record) -> str:
     """Return a value as tables write it: quantities with their digits, truth values as yes and no."""
-    value: Any = one.get(key)
+    value: Any = row.get(key)
     if isinstance(value, int | float) and not isinstance(value, bool) and key in _DECLARED:
         return _DECLARED[key].text(value)
     return value_text(value)
@@ -218,7 +212,7 @@ def _text(key: str, one: Record) -> str:
 def render_explanation(found: Explanation, out: Path, width: int | None = None) -> str:
     """Return the explanation; `out` is the folder of your own rows, `width` the columns of a terminal."""
     parts = [_head(found)]
-    uses = ["\n".join(_use(found.identity, one, width)) for one in found.judgements]
+    uses = ["\n".join(_use(found.identity, judgement, width)) for judgement in found.judgements]
     parts += uses or [paragraph(NO_CONFIG, "", width)]
     if found.rows:
         row = found.rows[0][1]
@@ -233,9 +227,9 @@ def run_command(found: Explanation, out: Path) -> str | None:
     if not found.judgements:
         return None
     holders = {folder for folder, _ in found.rows}
-    experiments = [one.experiment for one in found.judgements]
-    home = [one for one in experiments if any(folder.match(f"*/{one.name}") for folder in holders)]
-    words = ["kfeat", "run", str((home or experiments)[0].path), "--only", found.identity]
+    experiments = [judgement.experiment for judgement in found.judgements]
+    of_rows = [one for one in experiments if any(folder.match(f"*/{one.name}") for folder in holders)]
+    words = ["kfeat", "run", str((of_rows or experiments)[0].path), "--only", found.identity]
     if any(folder.is_relative_to(out) for folder in holders):
         words.append("--force")
     if out != Path("runs"):
@@ -304,22 +298,21 @@ def _use(identity: str, judgement: Judgement, width: int | None) -> Iterator[str
     quantity = cell.named(SCORE)
     yield plain(f"{experiment.path}: {experiment.title}")
     table = Path(judgement.place) / experiment.name / "table.md"
-    said = [f"cell '{judgement.names.of(cell)}' of {table}"]
+    texts = [f"cell '{judgement.names.of(cell)}' of {table}"]
     if cell.score:
         score = with_unit(quantity, cell.score.mean, cell.score.sd)
-        said[0] += f": {quantity.title} {score} over {len(cell.rows)} of {len(cell.trials)} runs"
-    for item in judgement.numbers:
-        if not any(map(holds, item.cells)):
-            continue
-        quantity, ours = cell.named(item.number.of), cell.of(item.number.of)
-        theirs = quantity.text(item.number.mean, item.number.sd)
-        shown = quantity.text(ours.mean, ours.sd) if ours else MISSING
-        numbers = f"{quantity.title} {theirs}, ours {shown}: {item.verdict}"
-        said.append(f"printed number, {item.number.where}: {numbers}")
+        texts[0] += f": {quantity.title} {score} over {len(cell.rows)} of {len(cell.trials)} runs"
+    for printed in judgement.numbers:
+        if any(map(holds, printed.cells)):
+            number = printed.number
+            quantity, ours = cell.named(number.of), cell.of(number.of)
+            shown = quantity.text(ours.mean, ours.sd) if ours else MISSING
+            sides = f"{quantity.title} {quantity.text(number.mean, number.sd)}, ours {shown}"
+            texts.append(f"printed number, {number.where}: {sides}: {printed.verdict}")
     for i, judged in enumerate(judgement.claims, start=1):
         if any(holds(cell) for case in judged.cases for cell in case.cells):
             value = f" ({judged.ours})" if judged.ours else ""
-            said.append(f"claim {i}, {judged.claim.where}: {judged.claim.text}: {judged.verdict}{value}")
-    yield from (paragraph(text, "  ", width) for text in said)
-    if len(said) == 1:
+            texts.append(f"claim {i}, {judged.claim.where}: {judged.claim.text}: {judged.verdict}{value}")
+    yield from (paragraph(text, "  ", width) for text in texts)
+    if len(texts) == 1:
         yield "  no printed number and no claim rests on it"

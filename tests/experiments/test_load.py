@@ -15,7 +15,7 @@ from kfeat.experiments.config import load_experiment
 from kfeat.experiments.fields import experiment_name
 from kfeat.experiments.paper import reported_numbers
 from kfeat.experiments.plan import plan
-from kfeat.render.paper_table import mirror, mirror_notes
+from kfeat.render.paper_table import paper_table, paper_table_notes
 from kfeat.render.report import check_report, records
 from kfeat.render.switches import ranked
 
@@ -48,8 +48,8 @@ def test_every_config_of_the_house_is_valid(path: Path) -> None:
     named = [tuple(map(one.get, ("dataset", "kernel", "method"))) for one in records(experiment, cells)]
     assert len(set(named)) == len(cells)
     if experiment.table:
-        assert mirror(experiment.table, cells).lines
-        assert not [note for note in mirror_notes(experiment.table, cells) if "this plan" in note]
+        assert paper_table(experiment.table, cells).lines
+        assert not [note for note in paper_table_notes(experiment.table, cells) if "this plan" in note]
 
 
 def test_lists_are_grids_and_items_are_unions(write: Write) -> None:

@@ -7,7 +7,7 @@ import pytest
 from kfeat.analysis.cells import Shown
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
-from kfeat.render.paper_table import mirror, mirror_notes, shown
+from kfeat.render.paper_table import paper_table, paper_table_notes, shown
 from kfeat.render.report import render, render_csv
 from kfeat.render.table import factor_text, time
 from tests.cells import cells_with, fake_row
@@ -96,11 +96,11 @@ def timed(trial, score, seconds):
 
 
 def lines_of(experiment, make=row):
-    return list(mirror(experiment.table, cells_with(experiment, make)).lines)
+    return list(paper_table(experiment.table, cells_with(experiment, make)).lines)
 
 
 def said_of(experiment, make=row):
-    return mirror_notes(experiment.table, cells_with(experiment, make))
+    return paper_table_notes(experiment.table, cells_with(experiment, make))
 
 
 def nothing(trial):
