@@ -33,16 +33,16 @@ from kfeat.experiments.config import load_experiment
 from kfeat.kernels import KERNELS, DotProductKernel, ShiftInvariantKernel
 from kfeat.maps import MAPS, kernels_of
 from kfeat.render.notes import closing_line
-from kfeat.render.overview import (
-    largest_differences,
-    markdown,
-    not_explained,
-    papers,
-    undecided,
-    undecided_markdown,
-)
+from kfeat.render.overview import undecided
 from kfeat.render.report import cells_below, render
 from kfeat.render.table import Table, bullets
+from scripts.scoreboards import (
+    largest_differences,
+    not_explained,
+    papers,
+    scoreboard_markdown,
+    undecided_markdown,
+)
 
 ROOT = Path(__file__).parents[1]
 BUILT = ("docs/_build/", "docs/generated/", "docs/gallery/")  # made by Sphinx, not kept in git
@@ -83,7 +83,9 @@ def updated(text: str) -> str:
 def _block(match: re.Match[str]) -> str:
     kind, name = match[1], (match[2] or "").strip()
     if kind == "scoreboard":
-        content = markdown(judgements(), RESULTS).strip().replace(f"]({RESULTS}/", "](")  # in that folder
+        content = (
+            scoreboard_markdown(judgements(), RESULTS).strip().replace(f"]({RESULTS}/", "](")
+        )  # in that folder
     elif kind == "papers":
         content = _papers()
     elif kind == "finding":

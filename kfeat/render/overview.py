@@ -7,8 +7,6 @@ Student's quantile falls too. Against a printed number a part p of h is that of 
 rounding: n (h^2 - p^2) / (d^2 - p^2) runs, and none if p is above d.
 """
 
-import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, sqrt
@@ -17,10 +15,6 @@ from pathlib import Path
 from kfeat.analysis.cells import Cell, error_of
 from kfeat.analysis.claims import OPEN
 from kfeat.analysis.judgement import (
-    OF_PAPERS,
-    PRINTED,
-    SHORT,
-    UNEXPLAINED,
     Disagreement,
     Judgement,
     in_short,
@@ -30,7 +24,7 @@ from kfeat.analysis.numbers import TOO_WIDE, WITHIN_ERROR, Reproduction
 from kfeat.analysis.statistics import Summary, welch_half_width
 from kfeat.experiments.estimates import wall_seconds
 from kfeat.experiments.paper import Reported, ReportedNumber
-from kfeat.render.table import MISSING, Table, bullets, paragraph, readable, time
+from kfeat.render.table import MISSING, Table, paragraph, readable, time
 from kfeat.render.verdicts import said_of
 
 HEADERS = ("config", "rows from", "numbers", "claims", "own claims", "cells", "time")
@@ -42,7 +36,7 @@ LEGEND = (
 CELLS = "cells: ours held against the published rows"
 MOST = 256  # times the present runs; beyond it a number of runs is of no use
 FIRST = 3  # runs that show how much a cell varies
-_OPEN_HEADERS = ("time", "runs", "needed", "config", "what is open")
+UNDECIDED_HEADERS = ("time", "runs", "needed", "config", "what is open")
 
 
 def passes(judgements: Sequence[Judgement]) -> bool:
@@ -57,7 +51,7 @@ def terminal(judgements: Sequence[Judgement], width: int | None = None, details:
     With `details` it says what differs and is missing of each config, and has all tallies; without them it
     says so of those configs alone that fail.
     """
-    lines = [_line(judgement, judgement.experiment.name) for judgement in judgements]
+    lines = [scoreboard_line(judgement, judgement.experiment.name) for judgement in judgements]
     board = Table(HEADERS, lines, range(1, 6)).terminal(readable(width))
     legend = "\n".join(paragraph(line, "", width) for line in (*LEGEND, CELLS))
     counts = tally_lines(judgements) if details else in_short(judgements)
@@ -79,68 +73,6 @@ def compared_with(folder: Path, judgements: Sequence[Judgement], width: int | No
     return "\n\n".join([Table(headers, lines, (0, 2), (1,)).terminal(width), *named]) + "\n"
 
 
-def markdown(judgements: Sequence[Judgement], results: Path) -> str:
-    """Return the scoreboard for a Markdown file beside `results`, each line linked to its published table.
-
-    A column is left out where it says nothing or the same of all, and a config without a printed number and a
-    claim.
-    """
-    lines = []
-    for judgement in judgements:
-        name = judgement.experiment.name
-        page = results / name / "table.md"
-        if judgement.experiment.reported or judgement.experiment.claims:
-            lines.append(_line(judgement, f"[{name}]({page.as_posix()})" if page.exists() else name))
-    nothing = {"–", "no rows"}
-    with_rows = [line for line in lines if "no rows" not in line and {*line[1:]} - nothing]
-    varying = [
-        i
-        for i in range(len(HEADERS))
-        if len({line[i] for line in lines} - nothing) > 1 or len({line[i] for line in with_rows}) > 1
-    ]
-    shown = [[line[i] for i in varying] for line in lines]
-    board = Table([HEADERS[i] for i in varying], shown).markdown(str)
-    return "\n\n".join([bullets(in_short(judgements)), board, bullets(LEGEND)]) + "\n"
-
-
-def papers(judgements: Sequence[Judgement], results: Path) -> str:
-    """Return a line for each paper with a page of its own, for a Markdown file beside `results`."""
-    lines = []
-    for page in sorted(results.glob("*/README.md")):
-        folder = f"{page.parent.name}/"
-        part = [judgement for judgement in judgements if judgement.experiment.name.startswith(folder)]
-        counts = tallies(part)
-        if PRINTED in counts or OF_PAPERS[0] in counts:
-            title, finding = _title_and_finding(page.read_text(encoding="utf-8"))
-            shares = [_agreeing(counts.get(kind, {})) for kind in (PRINTED, OF_PAPERS[0])]
-            lines.append([f"[{title.partition(':')[0]}]({page.as_posix()})", finding, *shares])
-    return Table(("paper", "finding", "numbers that agree", "claims that agree"), lines).markdown(str)
-
-
-def _title_and_finding(page: str) -> tuple[str, str]:
-    """Return the title of a paper's page, and its finding in a sentence; empty where it has none."""
-    finding = re.search(r"<!-- finding \S+ -->\n\*\*(.+?)\*\*\n", page)
-    return page.partition("\n")[0].removeprefix("# ").strip(), finding[1] if finding else ""
-
-
-def _agreeing(counts: Mapping[str, int]) -> str:
-    """Return how many agree, such as `38 of 52`."""
-    agree = sum(n for verdict, n in counts.items() if verdict in SHORT["agree"])
-    return f"{agree} of {sum(counts.values())}" if counts else "–"
-
-
-def not_explained(judgements: Sequence[Judgement]) -> list[str]:
-    """Return by name what differs from the paper without an explanation that its evidence bears out.
-
-    What the config says the same of is one item.
-    """
-    lines = []
-    for said, group in alike(judgements, UNEXPLAINED):
-        named = "; ".join(_sides(disagreement) for _, disagreement in group)
-        lines.append(f"{named}. {said}".rstrip())
-    return lines
-
-
 def alike(
     judgements: Sequence[Judgement], verdicts: Collection[str]
 ) -> list[tuple[str, list[tuple[Judgement, Disagreement]]]]:
@@ -153,14 +85,15 @@ def alike(
     for judgement in judgements:
         for item in judgement.disagreements():
             said = said_of(item.said, item.cited, item.verdict)
-            key = (_sides(item), said)
+            key = (sides(item), said)
             if item.verdict in verdicts and key not in seen:
                 seen.add(key)
                 groups.setdefault(said or f"\0{item.what}", []).append((judgement, item))
     return [("" if said.startswith("\0") else said, group) for said, group in groups.items()]
 
 
-def _line(judgement: Judgement, name: str) -> list[str]:
+def scoreboard_line(judgement: Judgement, name: str) -> list[str]:
+    """Return the line of an experiment under HEADERS."""
     place = judgement.place if judgement.has_rows else "no rows"
     return [name, place, *map(_counted, judgement.counts().values()), time(judgement.seconds or None)]
 
@@ -176,7 +109,7 @@ def _details(judgement: Judgement, width: int | None) -> str:
         return f"{name}\n  missing: all of it; `kfeat run {judgement.experiment.path}` makes it"
     lines = []
     for item in judgement.disagreements():
-        lines.append(paragraph(f"{item.verdict}: {_sides(item)}", width=width))
+        lines.append(paragraph(f"{item.verdict}: {sides(item)}", width=width))
         if words := said_of(item.said, item.cited, item.verdict):
             lines.append(paragraph(words, "      ", width))
     texts = [
@@ -192,7 +125,8 @@ def _details(judgement: Judgement, width: int | None) -> str:
     return "\n".join([name, *lines]) if lines else ""
 
 
-def _sides(item: Disagreement) -> str:
+def sides(item: Disagreement) -> str:
+    """Return what a disagreement is about, with our number and the paper's."""
     return f"{item.what}: ours {item.ours}; paper {item.paper}"
 
 
@@ -200,19 +134,6 @@ def tally_lines(judgements: Sequence[Judgement]) -> list[str]:
     """Return a line per tally, such as `printed numbers: 54: 14 within the error; ...`."""
     kinds = tallies(judgements).items()
     return [f"{kind}: {sum(counts.values())}: {_counted(counts)}" for kind, counts in kinds]
-
-
-def largest_differences(judgements: Sequence[Judgement], count: int = 3) -> list[str]:
-    """Return a line for each of the printed means that ours are farthest from, each number once."""
-    lines: dict[tuple[str, float], tuple[float, str]] = {}
-    for judgement in judgements:
-        for judged in judgement.numbers:
-            for item in judged.reproductions:
-                number, text = judged.number, item.quantity.text
-                sides = f"ours {text(item.ours.mean, item.ours.sd)}, paper {text(number.mean, number.sd)}"
-                line = f"{number.where}, {judgement.names.of(item.cell)}: {sides}; {judged.of(item)}"
-                lines[item.cell.trial.cell, number.mean] = (abs(item.difference), line)
-    return [line for _, line in sorted(lines.values(), reverse=True)[:count]]
 
 
 @dataclass(frozen=True)
@@ -296,23 +217,13 @@ def undecided_terminal(verdicts: Sequence[Undecided], width: int | None = None) 
     """Return a line for each verdict, the cheapest first, and the sum of their times."""
     if not verdicts:
         return "nothing is open"
-    lines = [_undecided_line(verdict) for verdict in verdicts]
-    shown = Table(_OPEN_HEADERS, lines, (3, 4), (0, 1, 2)).terminal(readable(width))
-    return "\n\n".join([shown, *(paragraph(note, "", width) for note in _notes(verdicts))])
+    lines = [undecided_line(verdict) for verdict in verdicts]
+    shown = Table(UNDECIDED_HEADERS, lines, (3, 4), (0, 1, 2)).terminal(readable(width))
+    return "\n\n".join([shown, *(paragraph(note, "", width) for note in undecided_notes(verdicts))])
 
 
-def undecided_markdown(verdicts: Sequence[Undecided]) -> str:
-    """Return the same for a Markdown file, with a count of those that more runs do not decide."""
-    parts = _notes(verdicts)
-    undecidable = Counter(verdict.experiment for verdict in verdicts if verdict.needed is None)
-    if undecidable:
-        counts = [f"{name} {count}" for name, count in sorted(undecidable.items())]
-        parts.append(f"Those are: {', '.join(counts)}.")
-    lines = [_undecided_line(verdict) for verdict in verdicts if verdict.needed is not None]
-    return "\n\n".join([*parts, Table(_OPEN_HEADERS, lines).markdown(str)])
-
-
-def _undecided_line(item: Undecided) -> list[str]:
+def undecided_line(item: Undecided) -> list[str]:
+    """Return the line of a verdict under UNDECIDED_HEADERS."""
     seconds, needed = MISSING, MISSING
     if item.needed is not None:
         seconds = time(item.seconds)
@@ -320,7 +231,7 @@ def _undecided_line(item: Undecided) -> list[str]:
     return [seconds, str(item.runs), needed, item.experiment, f"{item.what} ({item.verdict})"]
 
 
-def _notes(verdicts: Sequence[Undecided]) -> list[str]:
+def undecided_notes(verdicts: Sequence[Undecided]) -> list[str]:
     """Return the sums, and what the words in the lines mean."""
     decided = [verdict for verdict in verdicts if verdict.needed is not None]
     seconds = sum(verdict.seconds for verdict in decided)
