@@ -90,7 +90,6 @@ class Names:
 
     @cached_property
     def _solvers(self) -> dict[Any, set[str]]:
-        """Return the solvers of features on each dataset."""
         solvers: dict[Any, set[str]] = {}
         for trial in (cell.trial for cell in self.cells):
             if trial.map is not None and trial.solver is not None:

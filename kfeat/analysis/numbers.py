@@ -276,9 +276,8 @@ def _same(cell: Cell, ours: Row, theirs: Row) -> bool:
 
 
 def _score(cell: Cell, row: Row) -> float:
-    """Return the score of a row; NaN if it lacks the score of the other rows in its cell."""
-    value = cell.named(SCORE).read(row)
-    return nan if value is None else value
+    score = cell.named(SCORE).read(row)
+    return nan if score is None else score  # the other rows of its cell have another score
 
 
 def _paired(cell: Cell, shared: Sequence[tuple[Row, Row]], level: float) -> tuple[float, float, str]:

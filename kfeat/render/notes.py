@@ -157,7 +157,6 @@ def _machine(environment: Mapping[str, Any]) -> str:
 
 
 def _unconverged(cells: Sequence[Cell]) -> list[str]:
-    """Return in one sentence which methods' solvers did not converge, in how many runs, and why."""
     parts, names = [], Names(cells)
     for cell in cells:
         if cell.unconverged:
@@ -168,7 +167,6 @@ def _unconverged(cells: Sequence[Cell]) -> list[str]:
 
 
 def _different_scores(cells: Sequence[Cell]) -> list[str]:
-    """Return which cells that draw nothing have another score in another run."""
     lines, names = [], Names(cells)
     for cell in cells:
         scores = {score for row in cell.rows if (score := cell.named(SCORE).read(row)) is not None}

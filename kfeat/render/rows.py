@@ -135,7 +135,6 @@ def explanation(prefix: str, experiments: Sequence[Experiment], out: Path, resul
 
 
 def _rows_beginning(root: Path, prefix: str) -> list[tuple[Path, Row]]:
-    """Return the rows below a folder whose ids begin with `prefix`, each with its folder."""
     mark = re.compile(rb'"id": ?"' + re.escape(prefix.encode()))
     # To save time, only files with such an id are read row by row.
     files = [folder / ROWS for folder in folders_with_rows(root)]

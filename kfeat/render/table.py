@@ -114,10 +114,9 @@ def markdown_verdict(text: str) -> str:
 
 def latex(text: str, formulas: Collection[str] = ()) -> str:
     r"""Return the text for LaTeX, the formulas in it as mathematics: $(1+\langle x,y\rangle)^4$."""
-    found = _typeset(text, formulas, lambda words: plain(words).translate(_LATEX), mathematics)
-    return (
-        "{}" * found.startswith(("[", "*")) + found
-    )  # which the end of a table's line before takes for its own
+    typeset = _typeset(text, formulas, lambda words: plain(words).translate(_LATEX), mathematics)
+    # The end of a table's line before would take a bracket or a star for its own.
+    return "{}" * typeset.startswith(("[", "*")) + typeset
 
 
 def mathtext(text: str, formulas: Collection[str]) -> str:
@@ -129,22 +128,19 @@ def _typeset(
     text: str, formulas: Collection[str], words: Callable[[str], str], formula: Callable[[str], str]
 ) -> str:
     """Return the text with the longest formulas set by `formula`, and what stands between them by `words`."""
-    known = sorted((one for one in formulas if one in text), key=len, reverse=True)
-    if not known:
+    longest = max((known for known in formulas if known in text), key=len, default=None)
+    if longest is None:
         return words(text)
-    before, _, after = text.partition(known[0])
-    return (
-        _typeset(before, known, words, formula) + formula(known[0]) + _typeset(after, known, words, formula)
-    )
+    before, _, after = text.partition(longest)
+    parts = [_typeset(part, formulas, words, formula) for part in (before, after)]
+    return formula(longest).join(parts)
 
 
 def _matplotlib_mathematics(formula: str) -> str:
-    """Return a kernel's formula for mathtext, which has no boxes of text."""
-    return re.sub(
-        r"\\mbox\{([^}]*)\}",
-        lambda match: r"\mathrm{" + match[1].replace(" ", "\N{NO-BREAK SPACE}") + "}",
-        mathematics(formula),
-    )
+    # Matplotlib has no boxes of text.
+    parts = re.split(r"\\mbox\{([^}]*)\}", mathematics(formula))
+    parts[1::2] = [rf"\mathrm{{{words}}}".replace(" ", "\N{NO-BREAK SPACE}") for words in parts[1::2]]
+    return "".join(parts)
 
 
 def mathematics(formula: str) -> str:
@@ -173,12 +169,10 @@ def readable(width: int | None) -> int:
 def paragraph(text: str, indent: str = "  ", width: int | None = None) -> str:
     """Return the text broken at the width of a terminal, its further lines indented deeper."""
     further = indent + "  "
-    return "\n".join(
-        wrap(
-            plain(text), readable(width), initial_indent=indent, subsequent_indent=further,
-            break_on_hyphens=False,
-        )
-    )  # fmt: skip
+    lines = wrap(
+        plain(text), readable(width), initial_indent=indent, subsequent_indent=further, break_on_hyphens=False
+    )
+    return "\n".join(lines)
 
 
 def bullets(lines: Iterable[str], escape: Callable[[str], str] = markdown_verdict) -> str:
@@ -301,34 +295,37 @@ def _longest(texts: Iterable[str]) -> int:
     return max(map(len, texts), default=0)
 
 
+# The columns of a terminal are first as wide as their longest cells. Where they do not fit, those of words
+# are narrowed, and what still does not fit moves to tables below. Then each is widened again as far as that
+# needs no further table, since the columns that moved may have left room.
 def _narrowed(
     columns: Sequence[Sequence[str]], widths: Sequence[int], width: int, text: Collection[int]
 ) -> list[int]:
     """Return narrower columns, the widest first, until all fit or none has a place between words left."""
-    found, least = list(widths), []
+    narrowed, least = list(widths), []
     for i, (header, *cells) in enumerate(columns):
         words = [word for cell in cells for word in cell.split()] if i in text else cells
         longest = _longest([*words, *header.split()])
         least.append(max(NARROWEST, min(longest, width // 3)) if i in text else longest)
-    while _length(found, range(len(found))) > width:
-        spare = [i for i in range(len(found)) if found[i] > least[i]]
+    while _length(narrowed, range(len(narrowed))) > width:
+        spare = [i for i in range(len(narrowed)) if narrowed[i] > least[i]]
         if not spare:
             break
-        found[max(spare, key=lambda i: found[i])] -= 1
-    return found
+        narrowed[max(spare, key=narrowed.__getitem__)] -= 1
+    return narrowed
 
 
 def _widened(narrow: Sequence[int], natural: Sequence[int], width: int, keys: int) -> list[int]:
     """Return the widths, each as near to what is natural as the same number of tables has room for."""
-    found, count = list(narrow), len(_blocks(narrow, width, keys))
+    widths, count = list(narrow), len(_blocks(narrow, width, keys))
     for i, most in enumerate(natural):
-        for wider in range(most, found[i], -1):
-            tried = [*found[:i], wider, *found[i + 1 :]]
+        for wider in range(most, widths[i], -1):
+            tried = [*widths[:i], wider, *widths[i + 1 :]]
             blocks = _blocks(tried, width, keys)
             if len(blocks) == count and all(_length(tried, block) <= width for block in blocks):
-                found = tried
+                widths = tried
                 break
-    return found
+    return widths
 
 
 def _length(widths: Sequence[int], block: Sequence[int]) -> int:
@@ -337,11 +334,10 @@ def _length(widths: Sequence[int], block: Sequence[int]) -> int:
 
 def _blocks(widths: Sequence[int], width: int, keys: int) -> list[list[int]]:
     """Return which columns stand in which table: the keys in all of them, of the others as many as fit."""
-    first = list(range(keys))
-    blocks = [list(first)]
+    blocks = [list(range(keys))]
     for i in range(keys, len(widths)):
         if _length(widths, [*blocks[-1], i]) > width and len(blocks[-1]) > keys:
-            blocks.append(list(first))
+            blocks.append(list(range(keys)))
         blocks[-1].append(i)
     return blocks
 
@@ -352,6 +348,5 @@ def _has_colours() -> bool:
 
 
 def _coloured(text: str, tone: str | None) -> str:
-    """Return a line of a cell in the colour of its tone, if it has one."""
     words = text.strip()
     return text.replace(words, f"\x1b[{_COLOURS[tone]}m{words}\x1b[0m") if tone and words else text

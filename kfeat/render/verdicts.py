@@ -97,7 +97,6 @@ def scoreboard(
 
 
 def _compared_cells(judgement: Judgement, width: int | None, against: Path | None) -> list[str]:
-    """Return the comparison with other rows, and what it rests on."""
     lines = []
     for compared in judgement.comparisons:
         style = ".3f" if compared.cell.named(SCORE).name == "accuracy" else ".2g"
@@ -113,7 +112,6 @@ def _compared_cells(judgement: Judgement, width: int | None, against: Path | Non
 
 
 def _lacking(judgement: Judgement, width: int | None) -> list[str]:
-    """Return which trials failed, and which cells are missing."""
     lines = [f"failed: trial {row['id']}: {row['reason']}" for row in judgement.failed]
     for cell in judgement.cells:
         if not cell.rows and not cell.failed:
@@ -142,7 +140,6 @@ def number_entries(judgement: Judgement) -> list[tuple[NumberVerdict, Cell, list
 
 
 def _difference(judged: NumberVerdict, reproduction: Reproduction | None) -> list[str]:
-    """Return the difference with its interval, and the verdict."""
     if reproduction is None:
         return [MISSING, MISSING, "missing"]
     change, interval = reproduction.quantity.change, reproduction.interval
@@ -212,7 +209,6 @@ def beside(judgement: Judgement) -> Table:
 
 
 def _ratio(ratio: PrintedRatio | None) -> list[str]:
-    """Return a ratio with its interval, and its verdict."""
     if ratio is None or ratio.interval is None:
         return [MISSING, MISSING if ratio is None else ratio.verdict]
     low, high = ratio.interval

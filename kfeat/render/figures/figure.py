@@ -42,6 +42,11 @@ from kfeat.text import plain
 DIGITS = 6  # of the places of axes, as shares of the figure
 LABEL_SIZE = 0.88  # of the signs in a label of an axis, for `wrapped`, which takes wider ones for granted
 MOST_PIXELS = 2**15  # of a side: what a figure of thousands of methods must not exceed
+PAPER_BELOW = 0.24  # of a line, so that ours and the paper's do not hide each other
+SECONDS = [(COLOURS[2], "o"), (COLOURS[1], "s"), (COLOURS[3], "^"), (COLOURS[4], "v")]  # of seconds
+_PRINTED = re.compile(r"(\d+(?:\.\d+)?)×")
+WIDTH = 8.5  # of a figure of ratios, in inches
+EQUAL = ReferenceLine(at=1, label="both alike")
 
 
 def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -> Figure:
@@ -98,9 +103,9 @@ def figure_of(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
     title = plain(experiment.title + _stand_in(experiment))
     figure.suptitle(wrapped(title, figure.get_figwidth() - 0.1, 1.05))
     for text in figure.findobj(Text):
-        said = text.get_text()
-        if any(formula in said for formula in kernels):
-            text.set_text(mathtext(said, kernels))
+        words = text.get_text()
+        if any(formula in words for formula in kernels):
+            text.set_text(mathtext(words, kernels))
             text.set_parse_math(True)
     return figure
 
@@ -133,10 +138,6 @@ def _without_gaps(cells: Sequence[Cell]) -> list[Cell]:
     for peers in by_setting(cells):
         shown += [cell for cell in peers if cell.rows or cell.bound] or peers
     return shown if any(cell.rows or cell.bound for cell in shown) else []
-
-
-PAPER_BELOW = 0.24  # of a line, so that ours and the paper's do not hide each other
-SECONDS = [(COLOURS[2], "o"), (COLOURS[1], "s"), (COLOURS[3], "^"), (COLOURS[4], "v")]  # of seconds
 
 
 def methods(experiment: Experiment, layout: FigureLayout, cells: Sequence[Cell]) -> Figure:
@@ -193,8 +194,8 @@ class _Drawing:
 
     def _ends(self, quantity: str) -> list[float]:
         """Return what an axis has to show: the ends of all bars, but for those that reach down to nothing."""
-        found = (cell.of(quantity, busy=True) for cell in self.cells)
-        spans = [(number.mean, number.sd or 0.0) for number in found if number]
+        numbers = (cell.of(quantity, busy=True) for cell in self.cells)
+        spans = [(number.mean, number.sd or 0.0) for number in numbers if number]
         return [end for mean, sd in spans for end in (max(mean - sd, mean / 3), mean + sd)]
 
     def panel(self, axes: Any, peers: Sequence[Cell], quantities: Sequence[str]) -> None:
@@ -234,14 +235,17 @@ class _Drawing:
 
     def handles(self) -> list[Any]:
         """Return the legend's entries: the quantities that are drawn, and what their points are."""
-        found = [
+        handles = [
             Line2D([], [], ls="none", color=colour, marker=marker, label=self._label(name))
             for name, (colour, marker) in self.style.items()
             if self._ends(name)
         ]
-        found += self.marks.handles([line for line in self.layout.lines if line.of in self.style], COLOURS[5])
-        others = [one for one in self.paper_times.values() if one[0] is not self.marks]
-        return found + [handle for marks, colour in others for handle in marks.handles(colour=colour)]
+        lines = [line for line in self.layout.lines if line.of in self.style]
+        handles += self.marks.handles(lines, COLOURS[5])
+        for marks, colour in self.paper_times.values():
+            if marks is not self.marks:
+                handles += marks.handles(colour=colour)
+        return handles
 
     def _label(self, name: str) -> str:
         """Return what a quantity is called in the legend: a phase as tables call it."""
@@ -249,11 +253,6 @@ class _Drawing:
             return PRINTED_TIMES[name].name if name in PRINTED_TIMES else name
         cell = next((cell for cell in self.cells if cell.rows), self.cells[0])
         return cell.named(name).title
-
-
-_PRINTED = re.compile(r"(\d+(?:\.\d+)?)×")
-WIDTH = 8.5
-EQUAL = ReferenceLine(at=1, label="both alike")
 
 
 def ratios(experiment: Experiment, layout: TableLayout, cells: Sequence[Cell]) -> Figure:
@@ -281,16 +280,16 @@ def ratios(experiment: Experiment, layout: TableLayout, cells: Sequence[Cell]) -
         data = next(dataset_name(choice.cell.trial.source) for choice in chosen if choice.cell)
         meant = experiment.stand_ins.get(data)
         axes.set_title(f"{name} (stand-in for {meant})" if meant else name)
-        found = [mark for at, (i, _, of) in enumerate(shown) if (mark := _mark(at, chosen[i], of))]
-        marks.draw(axes, "x", found, color=COLOURS[0], marker="o", ls="none")
-        values += [mark.number.mean for mark in found]
+        own = [mark for at, (i, _, of) in enumerate(shown) if (mark := _mark(at, chosen[i], of))]
+        marks.draw(axes, "x", own, color=COLOURS[0], marker="o", ls="none")
+        values += [mark.number.mean for mark in own]
         for at, (_, column, of) in enumerate(shown):
             if printed := _PRINTED.match(column.printed_ratio(name, of, layout.show) or ""):
                 values.append(float(printed[1]))
                 if meant:
                     marks.paper_note = f", beside a stand-in that of {meant}"
                 marks.paper(axes, "x", "ratio", at + PAPER_BELOW, Printed(values[-1]), color=COLOURS[5], ms=5)
-        if not found:
+        if not own:
             say_why_empty(axes, cells)
     logarithmic(grid[-1], "x", values)
     grid[-1].set_xlabel("times as much (ratio of CPU seconds)")
@@ -300,7 +299,6 @@ def ratios(experiment: Experiment, layout: TableLayout, cells: Sequence[Cell]) -
 
 
 def _ratio_label(column: Column, quantity: str) -> str:
-    """Return what a ratio is called: by its column, and its quantity where the column has several."""
     several = column.show is not None and len(column.show) > 1
     return f"{column.title}, {quantity}" if several else column.title
 

@@ -144,16 +144,17 @@ def by_score(names: Sequence[str], cells: Sequence[Cell]) -> list[str]:
 
     Accuracies and relative errors have no axis in common.
     """
-    found = [one.name for one in scores(cells)]
-    mixed = found if len(found) > 1 else [SCORE]
-    return list(dict.fromkeys(one for name in names for one in (mixed if name == SCORE else [name])))
+    own = [quantity.name for quantity in scores(cells)]
+    if len(own) > 1:
+        names = [new for name in names for new in (own if name == SCORE else [name])]
+    return list(dict.fromkeys(names))
 
 
 def heading(quantity: str, cells: Sequence[Cell]) -> str:
     """Return the title of an axis: the quantity with its unit, and over how many rows a measure took it."""
-    one = next((cell for cell in cells if cell.rows), cells[0])
-    title = one.named(quantity).heading
-    if one.trial.measure is None or not one.named(quantity).score:
+    first = next((cell for cell in cells if cell.rows), cells[0])
+    title = first.named(quantity).heading
+    if first.trial.measure is None or not first.named(quantity).score:
         return title
     given = {cell.trial.measure.parameters.get("n_rows") for cell in cells if cell.trial.measure}
     rows = {min(n, row["n_train"]) for n in given if n for cell in cells for row in cell.rows} or given
@@ -193,7 +194,7 @@ def _slim(svg: str) -> str:
         if element.tag == f"{{{SVG}}}text":
             element[:] = _words(element)
         else:
-            element[:] = [part for child in element for part in ([child] if _tells(child) else child)]
+            element[:] = [part for child in element for part in (child if _is_bare(child) else [child])]
     rules = [f"text{{font-family: {FONTS}}}", *(f".{name}{{{style}}}" for style, name in classes.items())]
     sheet = next(root.iter(f"{{{SVG}}}style"))
     sheet.text = "\n".join([sheet.text or "", *rules, ""])
@@ -201,9 +202,8 @@ def _slim(svg: str) -> str:
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _tells(element: ElementTree.Element) -> bool:
-    """Tell whether an element is more than a group without attributes."""
-    return bool(element.attrib) or element.tag != f"{{{SVG}}}g"
+def _is_bare(element: ElementTree.Element) -> bool:
+    return not element.attrib and element.tag == f"{{{SVG}}}g"
 
 
 def _two_digits(number: re.Match[str]) -> str:
@@ -229,14 +229,8 @@ Direction = Literal["x", "y"]  # along which the numbers lie
 # What lies behind a point that was timed on a busy machine.
 BUSY: dict[str, Any] = {"ls": "none", "marker": "x", "ms": 9, "mew": 0.9, "color": GREY, "zorder": 1.6}
 PAPER: dict[str, Any] = {
-    "ls": "none",
-    "marker": "D",
-    "ms": 6.5,
-    "mfc": "#E4E4E4",
-    "mew": 1.1,
-    "lw": 1.1,
-    "zorder": 1.8,
-}
+    "ls": "none", "marker": "D", "ms": 6.5, "mfc": "#E4E4E4", "mew": 1.1, "lw": 1.1, "zorder": 1.8,
+}  # fmt: skip
 BOUNDS = {"x": "<", "y": "v"}  # the marker of a printed upper bound points to where the number lies
 FURTHER = {"x": ">", "y": "^"}
 STOPPED: dict[str, Any] = {"ls": "none", "ms": 7, "mfc": "#E4E4E4", "color": "black"}
@@ -317,30 +311,29 @@ class Marks:
 
     def handles(self, lines: Sequence[ReferenceLine] = (), colour: str = GREY) -> list[Any]:
         """Return what a legend says of the points, and of the lines across."""
-        found: list[Any] = []
+        handles: list[Any] = []
         if self.runs:
             low, high = min(self.runs), max(self.runs)
             runs = f"{low}" if low == high else f"{low} to {high}"
-            found.append(_bar(f"{self.what} ± standard deviation, {runs} runs"))
+            handles.append(_bar(f"{self.what} ± standard deviation, {runs} runs"))
         if self.single:
             words = f"hollow: {' or '.join(sorted(self.single, reverse=True))}"
-            found.append(Line2D([], [], ls="none", marker="o", mfc="white", color=GREY, label=words))
+            handles.append(Line2D([], [], ls="none", marker="o", mfc="white", color=GREY, label=words))
         if "paper" in self.drawn:
             words = "paper" + " ± standard deviation" * ("paper's deviation" in self.drawn)
-            if times := [one.name for name, one in PRINTED_TIMES.items() if name in self.printed_times]:
+            if times := [time.name for name, time in PRINTED_TIMES.items() if name in self.printed_times]:
                 words += f" (time{'s' * (len(times) > 1)}: {'; '.join(times)})"
-            found.append(Line2D([], [], **PAPER, color=colour, label=words + self.paper_note))
+            handles.append(Line2D([], [], **PAPER, color=colour, label=words + self.paper_note))
         if "busy" in self.drawn:
-            found.append(Line2D([], [], **BUSY, label="timed on a busy machine"))
+            handles.append(Line2D([], [], **BUSY, label="timed on a busy machine"))
         if "stopped" in self.drawn:
-            found.append(Line2D([], [], **STOPPED, marker=">", label="stopped: it takes longer"))
-        return found + [Line2D([], [], **LINE, label=line.label) for line in lines]
+            handles.append(Line2D([], [], **STOPPED, marker=">", label="stopped: it takes longer"))
+        return handles + [Line2D([], [], **LINE, label=line.label) for line in lines]
 
 
 def why_single(cell: Cell, quantity: str) -> str:
     """Return why a number has no spread: it is of one run, or nothing in it is drawn at random."""
-    drawn = cell.trial.map is not None or cell.trial.protocol.random or cell.named(quantity).timed
-    return "one run" if drawn else "no random draw"
+    return "one run" if cell.drawn or cell.named(quantity).timed else "no random draw"
 
 
 def across(axes: Any, direction: Direction, lines: Sequence[ReferenceLine], quantity: str) -> None:
