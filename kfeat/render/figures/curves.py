@@ -24,7 +24,6 @@ from kfeat.render.figures.marks import (
     MARKERS,
     MORE_DASHES,
     Marks,
-    across,
     by_score,
     heading,
     logarithmic,
@@ -174,12 +173,12 @@ class _Drawing:
     def __init__(self, layout: FigureLayout, points: Sequence[_Point], paper: PaperNumbers) -> None:
         self.layout, self.cells, self.paper = layout, [point.cell for point in points], paper
         self.style = _styles(points)
-        self.marks = Marks()
+        self.marks = Marks("y")
         self.drawn: dict[_Series, set[str]] = {}  # what the lines of exact kernel SVMs are of
 
     def panel(self, axes: Any, panel: Sequence[_Point], quantity: str) -> None:
         """Draw one quantity in one panel."""
-        across(axes, "y", self.layout.lines, quantity)
+        self.marks.across(axes, self.layout.lines, quantity)
         for series, points in grouped(panel, attrgetter("series")).items():
             members = [point.cell for point in points]
             for cell in members:
@@ -199,7 +198,7 @@ class _Drawing:
         if x is None:
             x, place = 1, {"transform": axes.get_yaxis_transform(), "clip_on": False}
             number = Printed(number.value, None, number.bound)
-        self.marks.paper(axes, "y", quantity, x, number, color=self.style[series]["color"], **place)
+        self.marks.paper(axes, quantity, x, number, color=self.style[series]["color"], **place)
 
     def _curve(self, axes: Any, series: _Series, members: Sequence[Cell], quantity: str) -> None:
         style, along = self.style[series], self.layout.along
@@ -208,7 +207,7 @@ class _Drawing:
         placed = [(x, cell) for cell in ordered if (x := self._x(cell)) is not None]
         if placed:
             points = placed if along else sorted(placed, key=lambda point: point[0])
-            self.marks.means(axes, "y", quantity, points, **style)
+            self.marks.means(axes, quantity, points, **style)
             return
         for cell in members:  # it has no x: a line across, with a band for its spread
             if (number := cell.of(quantity, busy=True)) is None:

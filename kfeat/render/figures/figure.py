@@ -26,7 +26,6 @@ from kfeat.render.figures.marks import (
     RC,
     Mark,
     Marks,
-    across,
     by_score,
     heading,
     logarithmic,
@@ -183,11 +182,11 @@ class _Drawing:
         self.style = dict.fromkeys(others, (COLOURS[0], "o"))
         # A phase looks alike in all figures, whether the others are there or not.
         self.style |= {name: SECONDS[i % len(SECONDS)] for i, name in enumerate(timed)}
-        self.marks = Marks()
+        self.marks = Marks("x")
         # The paper's times share a panel: map + train has the colour of its scores, test that of our test.
         self.paper_times = {"fit": (self.marks, COLOURS[5])}
         self.paper_times |= {
-            name: (Marks(), self.style[name][0])
+            name: (Marks("x"), self.style[name][0])
             for name in PRINTED_TIMES
             if name in seconds and name != "fit"
         }
@@ -202,18 +201,18 @@ class _Drawing:
         """Draw quantities of one setting as points: on a logarithmic scale a bar's length means nothing."""
         timed = peers[0].named(quantities[0]).timed
         for i, quantity in enumerate(quantities):
-            across(axes, "x", self.layout.lines, quantity)
+            self.marks.across(axes, self.layout.lines, quantity)
             beside = 0.2 * (i - (len(quantities) - 1) / 2)
             points = [(line + beside, cell) for line, cell in enumerate(peers)]
             colour, marker = self.style[quantity]
-            self.marks.means(axes, "x", quantity, points, color=colour, marker=marker, ls="none")
+            self.marks.means(axes, quantity, points, color=colour, marker=marker, ls="none")
         for line, cell in enumerate(peers):
             theirs = self.paper_times if timed else {quantities[0]: (self.marks, COLOURS[5])}
             for name, (marks, colour) in theirs.items():
                 if number := self.paper.of(cell, name):
-                    marks.paper(axes, "x", name, line + PAPER_BELOW, number, color=colour, ms=5)
+                    marks.paper(axes, name, line + PAPER_BELOW, number, color=colour, ms=5)
             if timed and cell.bound and cell.bound.value:
-                self.marks.bound(axes, "x", line, cell.bound.value)
+                self.marks.bound(axes, line, cell.bound.value)
         drawn = any(cell.of(name, busy=True) for name in quantities for cell in peers)
         if not drawn and not (timed and any(cell.bound for cell in peers)):
             say_why_empty(axes, peers, quantities[0])
@@ -271,24 +270,24 @@ def ratios(experiment: Experiment, layout: TableLayout, cells: Sequence[Cell]) -
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     if not lines:
         return figure
-    marks, values = Marks("ratio of means"), [1.0]
+    marks, values = Marks("x", "ratio of means"), [1.0]
     grid = figure.subplots(len(lines), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (name, chosen) in zip(grid, lines.items(), strict=True):
-        across(axes, "x", [EQUAL], SCORE)
+        marks.across(axes, [EQUAL], SCORE)
         axes.set_yticks(range(len(shown)), [wrapped(_ratio_label(column, of), 3) for _, column, of in shown])
         axes.set_ylim(len(shown) - 0.4, -0.6)
         data = next(dataset_name(choice.cell.trial.source) for choice in chosen if choice.cell)
         meant = experiment.stand_ins.get(data)
         axes.set_title(f"{name} (stand-in for {meant})" if meant else name)
         own = [mark for at, (i, _, of) in enumerate(shown) if (mark := _mark(at, chosen[i], of))]
-        marks.draw(axes, "x", own, color=COLOURS[0], marker="o", ls="none")
+        marks.draw(axes, own, color=COLOURS[0], marker="o", ls="none")
         values += [mark.number.mean for mark in own]
         for at, (_, column, of) in enumerate(shown):
             if printed := _PRINTED.match(column.printed_ratio(name, of, layout.show) or ""):
                 values.append(float(printed[1]))
                 if meant:
                     marks.paper_note = f", beside a stand-in that of {meant}"
-                marks.paper(axes, "x", "ratio", at + PAPER_BELOW, Printed(values[-1]), color=COLOURS[5], ms=5)
+                marks.paper(axes, "ratio", at + PAPER_BELOW, Printed(values[-1]), color=COLOURS[5], ms=5)
         if not own:
             say_why_empty(axes, cells)
     logarithmic(grid[-1], "x", values)

@@ -49,6 +49,15 @@ RC: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "kfeat",
 }
+# What lies behind a point that was timed on a busy machine.
+BUSY: dict[str, Any] = {"ls": "none", "marker": "x", "ms": 9, "mew": 0.9, "color": GREY, "zorder": 1.6}
+PAPER: dict[str, Any] = {
+    "ls": "none", "marker": "D", "ms": 6.5, "mfc": "#E4E4E4", "mew": 1.1, "lw": 1.1, "zorder": 1.8,
+}  # fmt: skip
+BOUNDS = {"x": "<", "y": "v"}  # the marker of a printed upper bound points to where the number lies
+FURTHER = {"x": ">", "y": "^"}
+STOPPED: dict[str, Any] = {"ls": "none", "ms": 7, "mfc": "#E4E4E4", "color": "black"}
+LINE: dict[str, Any] = {"color": GREY, "lw": 1, "ls": (0, (1, 1.5)), "zorder": 1.4}
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 FONTS = "'DejaVu Sans', Verdana, Arial, sans-serif"  # of an SVG: Matplotlib's own, then none that is wider
 ElementTree.register_namespace("", SVG)
@@ -224,19 +233,6 @@ def _words(signs: Iterable[ElementTree.Element]) -> list[ElementTree.Element]:
     return words
 
 
-Direction = Literal["x", "y"]  # along which the numbers lie
-
-# What lies behind a point that was timed on a busy machine.
-BUSY: dict[str, Any] = {"ls": "none", "marker": "x", "ms": 9, "mew": 0.9, "color": GREY, "zorder": 1.6}
-PAPER: dict[str, Any] = {
-    "ls": "none", "marker": "D", "ms": 6.5, "mfc": "#E4E4E4", "mew": 1.1, "lw": 1.1, "zorder": 1.8,
-}  # fmt: skip
-BOUNDS = {"x": "<", "y": "v"}  # the marker of a printed upper bound points to where the number lies
-FURTHER = {"x": ">", "y": "^"}
-STOPPED: dict[str, Any] = {"ls": "none", "ms": 7, "mfc": "#E4E4E4", "color": "black"}
-LINE: dict[str, Any] = {"color": GREY, "lw": 1, "ls": (0, (1, 1.5)), "zorder": 1.4}
-
-
 @dataclass(frozen=True)
 class Mark:
     """A number at its place; `single` says why one without a spread has none."""
@@ -249,8 +245,9 @@ class Mark:
 
 @dataclass
 class Marks:
-    """Draws numbers, and keeps what the legend has to say of them; `what` each of them is."""
+    """Draws numbers along x or y, and keeps what the legend has to say of them; `what` each of them is."""
 
+    direction: Literal["x", "y"]
     what: str = "mean"
     paper_note: str = ""  # beside the paper's numbers
     runs: set[int] = field(default_factory=set)
@@ -258,21 +255,18 @@ class Marks:
     printed_times: set[str] = field(default_factory=set)
     drawn: set[str] = field(default_factory=set)  # of "busy", "paper", "paper's deviation" and "stopped"
 
-    def means(
-        self, axes: Any, direction: Direction, quantity: str, points: Sequence[tuple[float, Cell]],
-        **style: Any,
-    ) -> None:  # fmt: skip
+    def means(self, axes: Any, quantity: str, points: Sequence[tuple[float, Cell]], **style: Any) -> None:
         """Draw the means of a quantity over the runs of cells at these places; bounds where some stopped."""
         marks = []
         for at, cell in points:
             shown = cell.shown(quantity)
             if cell.rows and shown.sign and shown.value:
-                self.bound(axes, direction, at, shown.value)
+                self.bound(axes, at, shown.value)
             elif number := cell.of(quantity, busy=True):
                 marks.append(Mark(at, number, why_single(cell, quantity), cell.is_busy(quantity)))
-        self.draw(axes, direction, marks, **style)
+        self.draw(axes, marks, **style)
 
-    def draw(self, axes: Any, direction: Direction, marks: Sequence[Mark], **style: Any) -> None:
+    def draw(self, axes: Any, marks: Sequence[Mark], **style: Any) -> None:
         """Draw numbers with their standard deviations.
 
         Single runs are hollow; where only a busy machine's times are known, a cross lies behind them.
@@ -280,34 +274,55 @@ class Marks:
         if not marks:
             return
         spreads = [nan if mark.number.sd is None else mark.number.sd for mark in marks]
-        bars = {f"{direction}err": spreads} if any(mark.number.sd is not None for mark in marks) else {}
-        places = [(mark.at, mark.number.mean) for mark in marks]
-        axes.errorbar(*_placed(direction, places), **bars, **style)
-        alone = [place for place, mark in zip(places, marks, strict=True) if mark.number.n == 1]
-        busy = [place for place, mark in zip(places, marks, strict=True) if mark.busy]
-        _dots(axes, direction, alone, {**style, "ls": "none", "mfc": "white", "zorder": 2.5})
-        _dots(axes, direction, busy, BUSY)
+        with_bars = any(mark.number.sd is not None for mark in marks)
+        self._bars(axes, [(mark.at, mark.number.mean) for mark in marks], spreads if with_bars else [], style)
+        single = [(mark.at, mark.number.mean) for mark in marks if mark.number.n == 1]
+        busy = [(mark.at, mark.number.mean) for mark in marks if mark.busy]
+        self._dots(axes, single, {**style, "ls": "none", "mfc": "white", "zorder": 2.5})
+        self._dots(axes, busy, BUSY)
         self.runs |= {mark.number.n for mark in marks if mark.number.sd is not None}
         self.single |= {mark.single for mark in marks if mark.number.n == 1}
         self.drawn |= {"busy"} if busy else set()
 
-    def paper(
-        self, axes: Any, direction: Direction, quantity: str, at: float, number: Printed, **style: Any
-    ) -> None:
+    def paper(self, axes: Any, quantity: str, at: float, number: Printed, **style: Any) -> None:
         """Mark a printed number with its standard deviation, or a printed bound by an arrow's head."""
-        style = {**PAPER, **style}
+        place, style = [(at, number.value)], {**PAPER, **style}
         if number.bound:
-            _dots(axes, direction, [(at, number.value)], {**style, "marker": BOUNDS[direction]})
+            self._dots(axes, place, {**style, "marker": BOUNDS[self.direction]})
         else:
-            bars = {f"{direction}err": [number.sd]} if number.sd else {}
-            axes.errorbar(*_placed(direction, [(at, number.value)]), **bars, **style)
+            self._bars(axes, place, [number.sd] if number.sd else [], style)
         self.drawn |= {"paper", "paper's deviation"} if number.sd else {"paper"}
         self.printed_times |= {quantity} & PRINTED_TIMES.keys()
 
-    def bound(self, axes: Any, direction: Direction, at: float, seconds: float) -> None:
+    def bound(self, axes: Any, at: float, seconds: float) -> None:
         """Draw the seconds after which trials were stopped: an arrow's head, towards what they would take."""
-        _dots(axes, direction, [(at, seconds)], {**STOPPED, "marker": FURTHER[direction]})
+        self._dots(axes, [(at, seconds)], {**STOPPED, "marker": FURTHER[self.direction]})
         self.drawn.add("stopped")
+
+    def across(self, axes: Any, lines: Sequence[ReferenceLine], quantity: str) -> None:
+        """Draw the lines that a layout has at values of a quantity."""
+        for line in lines:
+            if line.of == quantity:
+                (axes.axhline if self.direction == "y" else axes.axvline)(line.at, **LINE)
+
+    def _bars(
+        self,
+        axes: Any,
+        points: Sequence[tuple[float, float]],
+        spreads: Sequence[float],
+        style: dict[str, Any],
+    ) -> None:
+        bars = {f"{self.direction}err": spreads} if spreads else {}
+        axes.errorbar(*self._placed(points), **bars, **style)
+
+    def _dots(self, axes: Any, points: Sequence[tuple[float, float]], style: dict[str, Any]) -> None:
+        if points:
+            axes.plot(*self._placed(points), **style)
+
+    def _placed(self, points: Sequence[tuple[float, float]]) -> tuple[Any, Any]:
+        """Return the coordinates x and y of points, which are places and numbers."""
+        places, numbers = zip(*points, strict=True)
+        return (places, numbers) if self.direction == "y" else (numbers, places)
 
     def handles(self, lines: Sequence[ReferenceLine] = (), colour: str = GREY) -> list[Any]:
         """Return what a legend says of the points, and of the lines across."""
@@ -334,26 +349,6 @@ class Marks:
 def why_single(cell: Cell, quantity: str) -> str:
     """Return why a number has no spread: it is of one run, or nothing in it is drawn at random."""
     return "one run" if cell.drawn or cell.named(quantity).timed else "no random draw"
-
-
-def across(axes: Any, direction: Direction, lines: Sequence[ReferenceLine], quantity: str) -> None:
-    """Draw the lines that a layout has at values of a quantity."""
-    for line in lines:
-        if line.of == quantity:
-            (axes.axhline if direction == "y" else axes.axvline)(line.at, **LINE)
-
-
-def _placed(direction: Direction, points: Sequence[tuple[float, float]]) -> tuple[Any, Any]:
-    """Return the coordinates x and y of points, given as a place and a number."""
-    places, numbers = zip(*points, strict=True)
-    return (places, numbers) if direction == "y" else (numbers, places)
-
-
-def _dots(
-    axes: Any, direction: Direction, points: Sequence[tuple[float, float]], style: dict[str, Any]
-) -> None:
-    if points:
-        axes.plot(*_placed(direction, points), **style)
 
 
 def _bar(label: str) -> ErrorbarContainer:
