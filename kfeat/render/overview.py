@@ -158,11 +158,9 @@ class Undecided:
 
 def undecided(judgements: Iterable[Judgement]) -> list[Undecided]:
     """Return every verdict that is open or too wide: the cheapest first, those that no runs decide last."""
-    verdicts = [
-        verdict
-        for judgement in judgements
-        for verdict in (*_undecided_numbers(judgement), *_undecided_claims(judgement))
-    ]
+    verdicts = []
+    for judgement in judgements:
+        verdicts += [*_undecided_numbers(judgement), *_undecided_claims(judgement)]
     return sorted(verdicts, key=lambda verdict: (verdict.needed is None, verdict.seconds))
 
 

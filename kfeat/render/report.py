@@ -24,7 +24,7 @@ from kfeat.experiments.selectors import matches
 from kfeat.experiments.store import write_rows
 from kfeat.files import replacing_together
 from kfeat.render.notes import cautions, notes, scores
-from kfeat.render.paper_table import Ratio, marked, paper_table, ratio, ratio_columns, shown
+from kfeat.render.paper_table import Ratio, check_figure, marked, paper_table, ratio, ratio_columns, shown
 from kfeat.render.switches import ranking
 from kfeat.render.table import (
     MISSING,
@@ -241,8 +241,6 @@ def check_report(experiment: Experiment) -> None:
 
     It needs no data and no rows, so that a mistake is found before hours of work and not after them.
     """
-    from kfeat.render.paper_table import check_figure
-
     stand_ins = {source: f"{dataset_name(source)}: {source!r}" for source in experiment.datasets}
     cells = summarise(experiment, plan(experiment, stand_ins), {})
     judge_experiment(experiment, cells, {})

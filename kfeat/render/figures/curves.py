@@ -73,7 +73,7 @@ def curves(experiment: Experiment, layout: FigureLayout, cells: Sequence[Cell]) 
     height = 3.0 if n_columns < 3 else 2.5
     figure = Figure(figsize=(width * n_columns, 1.0 + height * n_rows), layout="constrained")
     grid = figure.subplots(n_rows, n_columns, squeeze=False)
-    drawing = _Drawing(layout, points, PaperNumbers(experiment))
+    drawing = _CurvePanels(layout, points, PaperNumbers(experiment))
     x_title = cells[0].named(layout.x).heading
     if layout.x == "n_features" and _d_equals_D(cells):
         x_title = "dimension d = D"
@@ -167,7 +167,7 @@ def _styles(points: Sequence[_Point]) -> dict[_Series, dict[str, Any]]:
     return drawn
 
 
-class _Drawing:
+class _CurvePanels:
     """Draws the panels of a figure, and keeps what its legend has to say."""
 
     def __init__(self, layout: FigureLayout, points: Sequence[_Point], paper: PaperNumbers) -> None:

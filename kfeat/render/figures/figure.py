@@ -143,7 +143,7 @@ def methods(experiment: Experiment, layout: FigureLayout, cells: Sequence[Cell])
     """Return one line per method: its score, or each quantity of `layout.y`, and its seconds on the right."""
     if not cells:
         return Figure(figsize=(6, 1.3), layout="constrained")
-    drawing = _Drawing(cells, layout, PaperNumbers(experiment))
+    drawing = _MethodPanels(cells, layout, PaperNumbers(experiment))
     settings, columns = by_setting(cells), drawing.columns
     width = {1: 6, 2: 9}.get(len(columns), 3 + 3 * len(columns))
     names = Names(cells, stand_ins=experiment.stand_ins)
@@ -167,7 +167,7 @@ def methods(experiment: Experiment, layout: FigureLayout, cells: Sequence[Cell])
     return figure
 
 
-class _Drawing:
+class _MethodPanels:
     """Draws the panels: a column for each quantity, and one for all seconds."""
 
     def __init__(self, cells: Sequence[Cell], layout: FigureLayout, paper: PaperNumbers) -> None:
