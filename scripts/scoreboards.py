@@ -78,9 +78,9 @@ def not_explained(judgements: Sequence[Judgement]) -> list[str]:
     What the config says the same of is one item.
     """
     lines = []
-    for said, group in alike(judgements, UNEXPLAINED):
+    for explanation, group in alike(judgements, UNEXPLAINED):
         named = "; ".join(sides(disagreement) for _, disagreement in group)
-        lines.append(f"{named}. {said}".rstrip())
+        lines.append(f"{named}. {explanation}".rstrip())
     return lines
 
 

@@ -47,7 +47,7 @@ def test_what_nobody_explains_is_listed_beside_the_results(judgements: list[Judg
     lacking = [one for item in judgements for one in item.disagreements() if "not explained" in one.verdict]
     assert lacking
     for one in lacking:
-        assert one.said.unexplained, one.what
+        assert one.entry.unexplained, one.what
         assert one.what.split(": ", 1)[1].replace("<", "&lt;").replace("|", "\\|") in page
     assert all(item.passes for item in judgements)
 

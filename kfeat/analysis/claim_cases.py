@@ -157,14 +157,14 @@ def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:
     form: Callable[[Claim, Sequence[Cell], Names], list[Case]]
     form = _growths if claim.growth is not None else _values if claim.value is not None else _pairs
     single_claims, names = _single_claims(claim), Names(cells)
-    found = [case for group in groups for single in single_claims for case in form(single, group, names)]
-    if claim.minus and len({id(case.claim) for case in found}) < len(single_claims):
+    all_cases = [case for group in groups for single in single_claims for case in form(single, group, names)]
+    if claim.minus and len({id(case.claim) for case in all_cases}) < len(single_claims):
         raise _wrong(claim, "no planned cell for one of the numbers of minus")
     if len(single_claims) > 1:
-        found = [replace(case, one_of_several=True) for case in found]
-    if not found:
+        all_cases = [replace(case, one_of_several=True) for case in all_cases]
+    if not all_cases:
         raise _wrong(claim, "no planned cells give a case of it")
-    return found
+    return all_cases
 
 
 def _single_claims(claim: Claim) -> list[Claim]:

@@ -47,9 +47,9 @@ class Cited:
 LookUp = Callable[[Citation], Cited]
 
 
-def explains(said: Explained, cited: Sequence[Cited]) -> bool:
+def explains(entry: Explained, cited: Sequence[Cited]) -> bool:
     """Return whether an explanation counts: it cites claims, and all of them are reproduced on their rows."""
-    return bool(said.explanation and cited) and all(claim.verdict == REPRODUCED for claim in cited)
+    return bool(entry.explanation and cited) and all(claim.verdict == REPRODUCED for claim in cited)
 
 
 @dataclass(frozen=True)

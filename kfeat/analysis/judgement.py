@@ -49,19 +49,19 @@ def counted(order: Sequence[str], verdicts: Iterable[str]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A printed number or claim that is not reproduced, and what the config says about it."""
+    """A printed number or claim that is not reproduced, with its entry in the config."""
 
     verdict: str
     what: str
     ours: str
     paper: str
-    said: Explained
+    entry: Explained
     cited: Sequence[Cited]
 
     @property
     def fails(self) -> bool:
         """Return whether it is not explained, and the config does not say that it is unexplained."""
-        return self.verdict in UNEXPLAINED and not self.said.unexplained
+        return self.verdict in UNEXPLAINED and not self.entry.unexplained
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, 
     parameters, learnt values, machine and commit; and the command that runs exactly this trial.
     """
     from kfeat.experiments.config import load_experiment
-    from kfeat.render.rows import explanation as explained
+    from kfeat.render.rows import explain_trial as explained
     from kfeat.render.rows import render_explanation
     from kfeat.render.table import terminal_width
 

@@ -25,7 +25,7 @@ from kfeat.analysis.statistics import Summary, welch_half_width
 from kfeat.experiments.estimates import wall_seconds
 from kfeat.experiments.paper import Reported, ReportedNumber
 from kfeat.render.table import MISSING, Table, paragraph, readable, time
-from kfeat.render.verdicts import said_of
+from kfeat.render.verdicts import explanation_of
 
 HEADERS = ("config", "rows from", "numbers", "claims", "own claims", "cells", "time")
 LEGEND = (
@@ -84,12 +84,12 @@ def alike(
     seen = set()
     for judgement in judgements:
         for item in judgement.disagreements():
-            said = said_of(item.said, item.cited, item.verdict)
-            key = (sides(item), said)
+            explanation = explanation_of(item.entry, item.cited, item.verdict)
+            key = (sides(item), explanation)
             if item.verdict in verdicts and key not in seen:
                 seen.add(key)
-                groups.setdefault(said or f"\0{item.what}", []).append((judgement, item))
-    return [("" if said.startswith("\0") else said, group) for said, group in groups.items()]
+                groups.setdefault(explanation or f"\0{item.what}", []).append((judgement, item))
+    return [("" if key.startswith("\0") else key, group) for key, group in groups.items()]
 
 
 def scoreboard_line(judgement: Judgement, name: str) -> list[str]:
@@ -110,7 +110,7 @@ def _details(judgement: Judgement, width: int | None) -> str:
     lines = []
     for item in judgement.disagreements():
         lines.append(paragraph(f"{item.verdict}: {sides(item)}", width=width))
-        if words := said_of(item.said, item.cited, item.verdict):
+        if words := explanation_of(item.entry, item.cited, item.verdict):
             lines.append(paragraph(words, "      ", width))
     texts = [
         f"regressed: {judgement.names.of(regressed.cell)}: {regressed.change:+.3g}, "

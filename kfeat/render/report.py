@@ -79,8 +79,8 @@ def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int
         return f"{head}{body}\n"
     if style == "markdown":
         return f"# {markdown(title)}\n\n{body}\n\n{bullets(notes(experiment, cells), markdown)}\n"
-    said = [paragraph(line, "", width) if width else plain(line) for line in cautions(experiment, cells)]
-    return "\n".join([plain(title), "", body, "", *said])
+    below = [paragraph(line, "", width) if width else plain(line) for line in cautions(experiment, cells)]
+    return "\n".join([plain(title), "", body, "", *below])
 
 
 def _layout(experiment: Experiment, cells: Sequence[Cell]) -> TableLayout | None:

@@ -118,13 +118,13 @@ class Explanation:
     judgements: Sequence[Judgement]
 
 
-def explanation(prefix: str, experiments: Sequence[Experiment], out: Path, results: Path) -> Explanation:
+def explain_trial(prefix: str, experiments: Sequence[Experiment], out: Path, results: Path) -> Explanation:
     """Return the explanation of the trial whose id begins with `prefix`.
 
     Rows below `out` come before equally good ones below `results`. Raises ConfigError if no row and no plan
     has such an id, or several have.
     """
-    rows = [found for root in (out, results) for found in _rows_beginning(root, prefix)]
+    rows = [entry for root in (out, results) for entry in _rows_beginning(root, prefix)]
     plans = [{trial.id for trial in own_or_published(one, out, results)[0]} for one in experiments]
     ids = {row["id"] for _, row in rows}.union(*plans)
     (identity,) = ids_beginning([prefix], ids, f"{out}, {results} and the configs")
@@ -208,27 +208,27 @@ def _text(key: str, row: Record) -> str:
     return value_text(value)
 
 
-def render_explanation(found: Explanation, out: Path, width: int | None = None) -> str:
+def render_explanation(explanation: Explanation, out: Path, width: int | None = None) -> str:
     """Return the explanation; `out` is the folder of your own rows, `width` the columns of a terminal."""
-    parts = [_head(found)]
-    uses = ["\n".join(_use(found.identity, judgement, width)) for judgement in found.judgements]
+    parts = [_head(explanation)]
+    uses = ["\n".join(_use(explanation.identity, judgement, width)) for judgement in explanation.judgements]
     parts += uses or [paragraph(NO_CONFIG, "", width)]
-    if found.rows:
-        row = found.rows[0][1]
+    if explanation.rows:
+        row = explanation.rows[0][1]
         parts += [_section(title, lines) for title, lines in row_sections(row).items() if lines]
-    if command := run_command(found, out):
+    if command := run_command(explanation, out):
         parts.append(f"to run exactly this trial:\n  {command}")
     return "\n\n".join(parts)
 
 
-def run_command(found: Explanation, out: Path) -> str | None:
+def run_command(explanation: Explanation, out: Path) -> str | None:
     """Return the command that runs the trial, again where there is a row of yours; None without a config."""
-    if not found.judgements:
+    if not explanation.judgements:
         return None
-    holders = {folder for folder, _ in found.rows}
-    experiments = [judgement.experiment for judgement in found.judgements]
+    holders = {folder for folder, _ in explanation.rows}
+    experiments = [judgement.experiment for judgement in explanation.judgements]
     of_rows = [one for one in experiments if any(folder.match(f"*/{one.name}") for folder in holders)]
-    words = ["kfeat", "run", str((of_rows or experiments)[0].path), "--only", found.identity]
+    words = ["kfeat", "run", str((of_rows or experiments)[0].path), "--only", explanation.identity]
     if any(folder.is_relative_to(out) for folder in holders):
         words.append("--force")
     if out != Path("runs"):
@@ -236,12 +236,12 @@ def run_command(found: Explanation, out: Path) -> str | None:
     return plain(shlex.join(words))
 
 
-def _head(found: Explanation) -> str:
-    if not found.rows:
-        return f"trial {found.identity}: planned, and there is no row of it"
-    (folder, row), *others = found.rows
+def _head(explanation: Explanation) -> str:
+    if not explanation.rows:
+        return f"trial {explanation.identity}: planned, and there is no row of it"
+    (folder, row), *others = explanation.rows
     reason = f": {row['reason']}" if "reason" in row else ""
-    lines = [f"trial {found.identity}: {row['status']}{reason}", f"  row in {folder}"]
+    lines = [f"trial {explanation.identity}: {row['status']}{reason}", f"  row in {folder}"]
     lines += [f"  another in {other} ({row['status']})" for other, row in others]
     return "\n".join(map(plain, lines))
 

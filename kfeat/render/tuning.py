@@ -27,37 +27,37 @@ def spread_text(value: float, regression: bool) -> str:
     return f"{value:.4f}" if regression else f"{100 * value:.2f}"
 
 
-def sentences(found: SearchResult) -> list[str]:
+def sentences(result: SearchResult) -> list[str]:
     """Return what was found, a sentence each; what the budget left no time for is said to be missing."""
-    regression, best = found.facts.task == "regression", found.best
+    regression, best = result.facts.task == "regression", result.best
 
     def of(scored: Scored) -> str:
         return f"{score_text(scored.score, regression)} ± {spread_text(scored.sd, regression)}"
 
     lines = [
-        f"The best of {len({scored.candidate for scored in found.scored})} candidates is {_method(best)}: "
-        f"{of(best)} by cross-validation on {best.n:,} of {found.facts.n_train:,} training rows (mean and "
+        f"The best of {len({scored.candidate for scored in result.scored})} candidates is {_method(best)}: "
+        f"{of(best)} by cross-validation on {best.n:,} of {result.facts.n_train:,} training rows (mean and "
         "standard deviation of the folds)."
     ]
-    if found.before is not None:
-        scores = f"The config's own kernel and map score {of(found.before)} there, with C chosen likewise."
-        same = found.before.candidate == best.candidate
+    if result.before is not None:
+        scores = f"The config's own kernel and map score {of(result.before)} there, with C chosen likewise."
+        same = result.before.candidate == best.candidate
         lines.append("It is the config's own kernel and map." if same else scores)
     else:
         reasons = [
-            scored.reason for scored in found.scored if scored.candidate in found.own and scored.reason
+            scored.reason for scored in result.scored if scored.candidate in result.own and scored.reason
         ]
         lines.append(
             f"The config's own kernel and map have no score there{f' ({reasons[0]})' if reasons else ''}."
         )
-    if found.exact is None:
+    if result.exact is None:
         lines.append("No exact kernel method was scored within the budget.")
-    elif found.exact.candidate != best.candidate:
+    elif result.exact.candidate != best.candidate:
         lines.append(
-            f"On {found.exact.n:,} training rows the best exact kernel method scores {of(found.exact)}."
+            f"On {result.exact.n:,} training rows the best exact kernel method scores {of(result.exact)}."
         )
-    tested = f"On the {found.facts.n_test:,} test rows, by which nothing was chosen"
-    row = found.tests.get(best, {})
+    tested = f"On the {result.facts.n_test:,} test rows, by which nothing was chosen"
+    row = result.tests.get(best, {})
     if "score" in row:
         lines.append(f"{tested}, the best scores {score_text(row['score'], regression)}.")
     else:
@@ -85,12 +85,12 @@ def _names(scored: Scored) -> list[str]:
     return [candidate.scale, kernel, feature_map, " ".join(values)]
 
 
-def tests(found: SearchResult, width: int | None) -> str:
+def tests(result: SearchResult, width: int | None) -> str:
     """Return a table of what was trained on all training rows: the best, the quickest, the exact method."""
-    regression, lines = found.facts.task == "regression", []
-    for scored, row in found.tests.items():
-        names = ["the most accurate"] * (scored == found.best)
-        names += ["the quickest within half a point"] * (scored == found.quickest)
+    regression, lines = result.facts.task == "regression", []
+    for scored, row in result.tests.items():
+        names = ["the most accurate"] * (scored == result.best)
+        names += ["the quickest within half a point"] * (scored == result.quickest)
         names = names or (["exact"] if scored.candidate.exact else ["fewest features"])
         if "score" in row:
             numbers = score_text(row["score"], regression), f"{row['train']:.2f}", f"{row['predict']:.4f}"
@@ -106,10 +106,10 @@ def ended(scored: Scored) -> str:
     return "too long" if scored.took_too_long else "failed"
 
 
-def candidates(found: SearchResult) -> list[tuple[Scored, list[str]]]:
+def candidates(result: SearchResult) -> list[tuple[Scored, list[str]]]:
     """Return the candidates with their lines of a table, first the best of those on the most rows."""
-    regression, lines = found.facts.task == "regression", []
-    for scored in sorted(found.scored, key=lambda scored: (-scored.n, -scored.score, scored.seconds)):
+    regression, lines = result.facts.task == "regression", []
+    for scored in sorted(result.scored, key=lambda scored: (-scored.n, -scored.score, scored.seconds)):
         score, spread = score_text(scored.score, regression), spread_text(scored.sd, regression)
         if scored.reason:
             score, spread = ended(scored), MISSING
@@ -118,30 +118,30 @@ def candidates(found: SearchResult) -> list[tuple[Scored, list[str]]]:
     return lines
 
 
-def terminal(found: SearchResult, width: int | None) -> str:
+def terminal(result: SearchResult, width: int | None) -> str:
     """Return the best candidates as a table that fits a terminal."""
-    lines = [line for _, line in candidates(found)[:SHOWN]]
+    lines = [line for _, line in candidates(result)[:SHOWN]]
     return Table(HEADERS, lines, range(1, 5), (0, 6, 7)).terminal(width)
 
 
-def write_report(found: SearchResult, title: str, folder: Path) -> None:
+def write_report(result: SearchResult, title: str, folder: Path) -> None:
     """Write table.csv, table.md, figure.svg and figure.png below `folder`, all or none of them."""
-    table = Table([*HEADERS, "why not"], [[*line, scored.reason] for scored, line in candidates(found)])
+    table = Table([*HEADERS, "why not"], [[*line, scored.reason] for scored, line in candidates(result)])
     records = [
         dict(zip(HEADERS, line, strict=True))
         | {"rows": scored.n, "score": scored.score, "spread": scored.sd, "seconds": round(scored.seconds, 3)}
-        | {"own": scored.candidate in found.own, "why not": scored.reason}
-        for scored, line in candidates(found)
+        | {"own": scored.candidate in result.own, "why not": scored.reason}
+        for scored, line in candidates(result)
     ]
     with replacing_together() as beside:
         new = beside(folder)
         (new / "table.csv").write_text(Table.of(records).csv(), encoding="utf-8")
-        page = f"{bullets(sentences(found), str)}\n\n{table.markdown()}\n"
+        page = f"{bullets(sentences(result), str)}\n\n{table.markdown()}\n"
         (new / "table.md").write_text(page, encoding="utf-8")
-        _draw(found, title, [new / "figure.svg", new / "figure.png"])
+        _draw(result, title, [new / "figure.svg", new / "figure.png"])
 
 
-def _draw(found: SearchResult, title: str, paths: Sequence[Path]) -> None:
+def _draw(result: SearchResult, title: str, paths: Sequence[Path]) -> None:
     """Draw score against seconds of what was scored on the most rows, with rings around the best."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -151,18 +151,18 @@ def _draw(found: SearchResult, title: str, paths: Sequence[Path]) -> None:
     with matplotlib.rc_context(RC):
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         axes = figure.add_subplot()
-        regression = found.facts.task == "regression"
-        candidates = [scored for scored in found.scored if not scored.reason and scored.n == found.best.n]
-        handles = _marks(axes, found, candidates, 1.0 if regression else 100.0)
+        regression = result.facts.task == "regression"
+        candidates = [scored for scored in result.scored if not scored.reason and scored.n == result.best.n]
+        handles = _marks(axes, result, candidates, 1.0 if regression else 100.0)
         logarithmic(axes, "x", [scored.seconds for scored in candidates])
-        axes.set_xlabel(f"seconds of cross-validation on {found.best.n:,} training rows, one value of C")
+        axes.set_xlabel(f"seconds of cross-validation on {result.best.n:,} training rows, one value of C")
         axes.set_ylabel("cross-validated R²" if regression else "cross-validated accuracy (%)")
         figure.suptitle(wrapped(plain(title), WIDTH - 0.1, 1.05))
         shared_legend(figure, handles, WIDTH)
         save(figure, paths)
 
 
-def _marks(axes: Any, found: SearchResult, candidates: Sequence[Scored], factor: float) -> list[Any]:
+def _marks(axes: Any, result: SearchResult, candidates: Sequence[Scored], factor: float) -> list[Any]:
     """Draw a mark per candidate by kernel and map; return what the legend names."""
     from matplotlib.lines import Line2D
 
@@ -180,9 +180,9 @@ def _marks(axes: Any, found: SearchResult, candidates: Sequence[Scored], factor:
         Line2D([], [], ls="none", label=name.replace("_", " "), **style) for name, style in styles.items()
     ]
     ring: dict[str, Any] = {"marker": "o", "color": "black", "fillstyle": "none", "ls": "none"}
-    quickest = found.quickest or found.best
+    quickest = result.quickest or result.best
     for scored, size, label in (
-        (found.best, 9, "the most accurate"),
+        (result.best, 9, "the most accurate"),
         (quickest, 13, "the quickest to predict"),
     ):
         axes.plot([scored.seconds], [factor * scored.score], zorder=4, ms=size, **ring)

@@ -151,7 +151,7 @@ def _number_notes(judgement: Judgement) -> list[str]:
     """Return why numbers differ, when a number counts as reproduced, and what the plan lacks."""
     notes = []
     for judged in judgement.numbers:
-        words = said_of(judged.number, judged.cited, judged.verdict)
+        words = explanation_of(judged.number, judged.cited, judged.verdict)
         if words and judged.cells and judged.verdict not in AGREE:
             notes.append(f"{judgement.names.of(judged.cells[0])}: {words}")
     return notes + number_rules(judgement)
@@ -230,16 +230,16 @@ def _beside_notes(judgement: Judgement) -> list[str]:
     ]
 
 
-def said_of(said: Explained, cited: Sequence[Cited], verdict: str) -> str:
+def explanation_of(entry: Explained, cited: Sequence[Cited], verdict: str) -> str:
     """Return what a config says of a difference, with the claims that it rests on; or nothing."""
     if verdict == claims.MISSING:
         return ""
-    if said.unexplained and verdict in UNEXPLAINED:
-        return f"not explained: {said.unexplained}"
-    if not said.explanation:
+    if entry.unexplained and verdict in UNEXPLAINED:
+        return f"not explained: {entry.unexplained}"
+    if not entry.explanation:
         return ""
     evidence = ", ".join(f"{claim.citation} ({claim.verdict})" for claim in cited)
-    return f"{said.explanation.rstrip()} Evidence: {evidence or 'none, so nothing is explained'}."
+    return f"{entry.explanation.rstrip()} Evidence: {evidence or 'none, so nothing is explained'}."
 
 
 def claim_lines(judgement: Judgement) -> list[list[str]]:
@@ -257,7 +257,7 @@ def claim_notes(judgement: Judgement) -> list[str]:
     for i, judged in enumerate(judgement.claims, start=1):
         if before := judged.claim.bound_before:
             notes.append(f"{i}. The bound was set after the rows were seen; before: {before}")
-        words = said_of(judged.claim, judged.cited, judged.verdict)
+        words = explanation_of(judged.claim, judged.cited, judged.verdict)
         if words and judged.verdict != claims.REPRODUCED:
             notes.append(f"{i}. {words}")
     return notes
