@@ -11,13 +11,13 @@ from kfeat.render.overview import (
     LEGEND,
     UNDECIDED_HEADERS,
     Undecided,
-    alike,
     scoreboard_line,
     sides,
     undecided_line,
     undecided_notes,
 )
 from kfeat.render.table import Table, bullets
+from kfeat.render.verdicts import explanation_of
 
 
 def scoreboard_markdown(judgements: Sequence[Judgement], results: Path) -> str:
@@ -75,13 +75,16 @@ def _agreeing(counts: Mapping[str, int]) -> str:
 def not_explained(judgements: Sequence[Judgement]) -> list[str]:
     """Return by name what differs from the paper without an explanation that its evidence bears out.
 
-    What the config says the same of is one item.
+    What the config says the same of is one item; what it says nothing of is an item each.
     """
-    lines = []
-    for explanation, group in alike(judgements, UNEXPLAINED):
-        named = "; ".join(sides(disagreement) for _, disagreement in group)
-        lines.append(f"{named}. {explanation}".rstrip())
-    return lines
+    groups: dict[str, tuple[str, dict[str, None]]] = {}
+    for judgement in judgements:
+        for item in judgement.disagreements():
+            if item.verdict in UNEXPLAINED:
+                explanation = explanation_of(item.entry, item.cited, item.verdict)
+                _, group = groups.setdefault(explanation or f"\0{item.what}", (explanation, {}))
+                group[sides(item)] = None
+    return [f"{'; '.join(group)}. {explanation}".rstrip() for explanation, group in groups.values()]
 
 
 def largest_differences(judgements: Sequence[Judgement], count: int = 3) -> list[str]:

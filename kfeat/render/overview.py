@@ -7,7 +7,7 @@ Student's quantile falls too. Against a printed number a part p of h is that of 
 rounding: n (h^2 - p^2) / (d^2 - p^2) runs, and none if p is above d.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, inf, sqrt
 from pathlib import Path
@@ -71,25 +71,6 @@ def compared_with(folder: Path, judgements: Sequence[Judgement], width: int | No
         lines.append([judgement.experiment.name, str(with_rows), cells])
     named = [_details(judgement, width) for judgement in judgements if not judgement.passes]
     return "\n\n".join([Table(headers, lines, (0, 2), (1,)).terminal(width), *named]) + "\n"
-
-
-def alike(
-    judgements: Sequence[Judgement], verdicts: Collection[str]
-) -> list[tuple[str, list[tuple[Judgement, Disagreement]]]]:
-    """Return the differences of these verdicts, each once, by what the configs say of them.
-
-    Those of which a config says nothing are groups of one.
-    """
-    groups: dict[str, list[tuple[Judgement, Disagreement]]] = {}
-    seen = set()
-    for judgement in judgements:
-        for item in judgement.disagreements():
-            explanation = explanation_of(item.entry, item.cited, item.verdict)
-            key = (sides(item), explanation)
-            if item.verdict in verdicts and key not in seen:
-                seen.add(key)
-                groups.setdefault(explanation or f"\0{item.what}", []).append((judgement, item))
-    return [("" if key.startswith("\0") else key, group) for key, group in groups.items()]
 
 
 def scoreboard_line(judgement: Judgement, name: str) -> list[str]:
