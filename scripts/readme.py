@@ -32,12 +32,17 @@ from kfeat.analysis.judgement import Judgement, in_short, judge_experiments
 from kfeat.experiments.config import load_experiment
 from kfeat.kernels import KERNELS, DotProductKernel, ShiftInvariantKernel
 from kfeat.maps import MAPS, kernels_of
-from kfeat.render import not_decided
-from kfeat.render.files import cells_below
 from kfeat.render.notes import closing_line
-from kfeat.render.overview import largest_differences, markdown, not_explained, papers
-from kfeat.render.table import render
-from kfeat.render.tables import Table, bullets
+from kfeat.render.overview import undecided
+from kfeat.render.report import cells_below, render
+from kfeat.render.table import Table, bullets
+from scripts.scoreboards import (
+    largest_differences,
+    not_explained,
+    papers,
+    scoreboard_markdown,
+    undecided_markdown,
+)
 
 ROOT = Path(__file__).parents[1]
 BUILT = ("docs/_build/", "docs/generated/", "docs/gallery/")  # made by Sphinx, not kept in git
@@ -78,7 +83,9 @@ def updated(text: str) -> str:
 def _block(match: re.Match[str]) -> str:
     kind, name = match[1], (match[2] or "").strip()
     if kind == "scoreboard":
-        content = markdown(judgements(), RESULTS).strip().replace(f"]({RESULTS}/", "](")  # in that folder
+        content = (
+            scoreboard_markdown(judgements(), RESULTS).strip().replace(f"]({RESULTS}/", "](")
+        )  # in that folder
     elif kind == "papers":
         content = _papers()
     elif kind == "finding":
@@ -88,7 +95,7 @@ def _block(match: re.Match[str]) -> str:
     elif kind == "unexplained":
         content = bullets(not_explained(judgements()))
     elif kind == "not_decided":
-        content = not_decided.markdown(not_decided.undecided(judgements()))
+        content = undecided_markdown(undecided(judgements()))
     elif kind == "counts":
         content = papers(judgements(), RESULTS).replace(f"]({RESULTS}/", f"](../{RESULTS}/")
     elif kind == "benchmarks":

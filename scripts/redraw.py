@@ -6,7 +6,7 @@ change of figures. No row changes. Then `python -m scripts.readme` brings the RE
 
 import click
 
-from kfeat.render.files import PUBLISHED, texts, write_report
+from kfeat.render.report import PUBLISHED, texts, write_report
 from scripts.readme import RESULTS, judgements
 
 

@@ -23,7 +23,7 @@ from scipy.stats import spearmanr
 from kfeat.data import load_raw
 from kfeat.own.new_config import RULES, traits_of
 from kfeat.render.figures.marks import RC, save
-from kfeat.render.tables import Table
+from kfeat.render.table import Table
 from kfeat.survey.advice import ADVICE, BUDGETS, method_name, regrets
 from kfeat.survey.answers import (
     EXACT,

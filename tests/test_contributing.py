@@ -25,7 +25,7 @@ from kfeat.kernels import KERNELS
 from kfeat.maps import MAPS
 from kfeat.parameters import parameter_model
 from kfeat.render.figures.figure import figure_of
-from kfeat.render.files import FILES, check_report, write_report
+from kfeat.render.report import FILES, check_report, write_report
 from kfeat.solvers import SOLVERS
 from tests import test_kernels
 from tests.cells import run

@@ -8,7 +8,7 @@ import pytest
 
 from kfeat.analysis.claims import MISSING, REPRODUCED
 from kfeat.experiments.row import ROWS
-from kfeat.render.files import PUBLISHED, texts
+from kfeat.render.report import PUBLISHED, texts
 from scripts import readme
 
 ROOT = Path(__file__).parents[1]
@@ -42,10 +42,10 @@ def test_every_explanation_rests_on_claims_that_are_reproduced(judgements):
 
 def test_what_nobody_explains_is_listed_beside_the_results(judgements):
     page = (ROOT / "results/not_reproduced.md").read_text(encoding="utf-8")
-    lacking = [one for item in judgements for one in item.differences() if "not explained" in one.verdict]
+    lacking = [one for item in judgements for one in item.disagreements() if "not explained" in one.verdict]
     assert lacking
     for one in lacking:
-        assert one.said.unexplained, one.what
+        assert one.entry.unexplained, one.what
         assert one.what.split(": ", 1)[1].replace("<", "&lt;").replace("|", "\\|") in page
     assert all(item.passes for item in judgements)
 

@@ -17,7 +17,7 @@ from kfeat.analysis.statistics import welch_half_width
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.quantities import QUANTITIES
-from kfeat.render.files import cells_below
+from kfeat.render.report import cells_below
 
 DATATABLES = Path(itables.__file__).with_name("html")
 PLOTLY = Path(plotly.__file__).with_name("package_data")

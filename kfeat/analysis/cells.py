@@ -1,4 +1,4 @@
-"""Cells: all repeats of one method on one setting, summarised, with the paper's numbers."""
+"""Cells: all repeats of one method on one setting, summarised, with their errors and the paper's numbers."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from operator import attrgetter
 from statistics import mean
 from typing import Any, Literal, TypeVar
 
-from kfeat.analysis.statistics import Summary
+from kfeat.analysis.statistics import KNOWN, Error, Summary, error_with_ties, time_error
 from kfeat.experiments.clock import TEST_PHASES
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import ReportedNumber, reported_numbers
@@ -41,7 +41,7 @@ class Shown:
             return Shown(None)
         sign: Literal["", "> ", "< "] = "< " if other.sign else self.sign
         busy = self.busy or other.busy
-        runs = [one.runs for one in (self, other) if one.runs is not None and not busy]
+        runs = [number.runs for number in (self, other) if number.runs is not None and not busy]
         unconverged = self.unconverged or other.unconverged
         return Shown(self.value / other.value, busy, sign, min(runs, default=None), unconverged)
 
@@ -69,6 +69,11 @@ class Cell:
             [row for row in own if row["status"] == status] for status in ("done", "failed", "stopped")
         )
         return cls(trials, done, failed, stopped, printed or {})
+
+    @property
+    def all_rows(self) -> list[Row]:
+        """Return all rows: done, failed and stopped."""
+        return [*self.rows, *self.failed, *self.stopped]
 
     @property
     def trial(self) -> Trial:
@@ -112,11 +117,12 @@ class Cell:
 
     @cached_property
     def _scored(self) -> Quantity:
-        found = (score_of(row) for row in self.rows)
+        scores = [score for row in self.rows if (score := score_of(row)) is not None]
+        if scores:
+            return scores[0]
         solver = self.trial.solver
         regression = not self.rows and solver is not None and solver.build().task == "regression"
-        name = "relative_error" if regression else "accuracy"
-        return next((one for one in found if one is not None), QUANTITIES[name])
+        return QUANTITIES["relative_error" if regression else "accuracy"]
 
     def of(self, name: str, busy: bool = False) -> Summary | None:
         """Return a quantity over the runs that have it and count; None if there are none.
@@ -158,15 +164,10 @@ class Cell:
         """Return the score over the repeats, in the unit that is printed."""
         return self.of(SCORE)
 
-    @property
-    def all_rows(self) -> list[Row]:
-        """Return all rows: done, failed and stopped."""
-        return [*self.rows, *self.failed, *self.stopped]
-
     def mean(self, name: str, busy: bool = False) -> float | None:
         """Return the mean of a quantity over the runs that `of` counts."""
-        found = self.of(name, busy)
-        return found.mean if found else None
+        summary = self.of(name, busy)
+        return summary.mean if summary else None
 
     def is_busy(self, name: str) -> bool:
         """Return whether the quantity is known only from times of a busy machine."""
@@ -199,15 +200,17 @@ class Cell:
         whole = name == "fit" or (name == "train" and self.trial.map is None)
         if whole and self.bound:
             return self.bound
-        found = self.of(name, busy=True)
-        if found is None:
+        summary = self.of(name, busy=True)
+        if summary is None:
             return Shown(None)
-        quantity = self.named(name)
-        unconverged = quantity.solved and bool(self.unconverged)
-        if self.is_busy(name):
-            return Shown(found.mean, busy=True, unconverged=unconverged)
-        few = quantity.timed and (found.n == 1 or found.n < len(self.rows) + len(self.stopped))
-        return Shown(found.mean, runs=found.n if few else None, unconverged=unconverged)
+        quantity, busy = self.named(name), self.is_busy(name)
+        few = quantity.timed and (summary.n == 1 or summary.n < len(self.rows) + len(self.stopped))
+        return Shown(
+            summary.mean,
+            busy,
+            runs=summary.n if few and not busy else None,
+            unconverged=quantity.solved and bool(self.unconverged),
+        )
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Any]) -> dict[Any, list[Item]]:
@@ -220,12 +223,15 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Any]) -> dict[Any, list
 
 def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str, Row]) -> list[Cell]:
     """Return the planned cells; in each setting the exact kernel SVM comes first, as in the papers."""
-    found = [
-        Cell.of_trials(members, rows, reported_numbers(experiment.reported, members[0]))
-        for members in grouped(trials, attrgetter("cell")).values()
+    cells = [
+        Cell.of_trials(repeats, rows, reported_numbers(experiment.reported, repeats[0]))
+        for repeats in grouped(trials, attrgetter("cell")).values()
     ]
-    position = {key: i for i, key in enumerate(dict.fromkeys(cell.setting for cell in found))}
-    return sorted(found, key=lambda cell: (position[cell.setting], cell.trial.map is not None))
+    return [
+        cell
+        for peers in by_setting(cells)
+        for cell in sorted(peers, key=lambda cell: cell.trial.map is not None)
+    ]
 
 
 def by_setting(cells: Iterable[Cell]) -> list[list[Cell]]:
@@ -241,10 +247,48 @@ def exact_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
 
 def best_of(cells: Iterable[Cell]) -> Cell | None:
     """Return the cell with the best score; None if no cell has a score with a better direction."""
-    scored = [cell for cell in cells if cell.score and cell.named(SCORE).better]
+    merits = {}
+    for cell in cells:
+        if cell.score and (better := cell.named(SCORE).better):
+            merits[cell] = cell.score.mean if better == "higher" else -cell.score.mean
+    return max(merits, key=merits.__getitem__, default=None)
 
-    def merit(cell: Cell) -> float:
-        assert cell.score is not None
-        return cell.score.mean if cell.named(SCORE).better == "higher" else -cell.score.mean
 
-    return max(scored, key=merit, default=None)
+def error_of(cell: Cell, name: str = SCORE) -> Error | None:
+    """Return the standard error of a cell's quantity and its degrees of freedom; None if it is not known.
+
+    A number that is not random has no error, such as the score of the exact kernel SVM on a given split; but
+    memory, for example, varies from run to run. A single random score has no known error.
+    """
+    summary, quantity = cell.of(name), cell.named(name)
+    if summary is None:
+        return None
+    if quantity.timed:
+        return time_error(summary, quantity.unit)
+    if quantity.measured:
+        return summary.error
+    return error_with_ties(summary, quantity, cell.rows) if cell.drawn else KNOWN
+
+
+def paired(a: Cell, b: Cell, name: str = SCORE) -> list[tuple[float, float]] | None:
+    """Return the values of a quantity of two cells in pairs of the same random draw; None if not all match.
+
+    Two solvers share the features of a map, and all methods share a random split. The effect of these draws
+    on both cells cancels in the difference. Times are not paired.
+    """
+    same_repeats = [trial.repeat for trial in a.trials] == [trial.repeat for trial in b.trials]
+    same_map = a.trial.map is not None and same_repeats and a.trial.seeds["map"] == b.trial.seeds["map"]
+    same_split = a.trial.protocol.random and a.trial.protocol == b.trial.protocol
+    if a.named(name).timed or not (same_map or same_split):
+        return None
+    seed = "map" if same_map else "data"
+    ours, theirs = _by_seed(a, name, seed), _by_seed(b, name, seed)
+    if ours.keys() != theirs.keys() or len(ours) < 2:
+        return None
+    return [(ours[key], theirs[key]) for key in ours]
+
+
+def _by_seed(cell: Cell, name: str, seed: str) -> dict[int, float]:
+    quantity = cell.named(name)
+    values = ((row["seeds"][seed], quantity.read(row)) for row in cell.rows)
+    return {key: value for key, value in values if value is not None}

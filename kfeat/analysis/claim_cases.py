@@ -7,14 +7,13 @@ each value is a case.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import product
 from math import exp, log, sqrt
 from statistics import fmean
 from typing import Any
 
-from kfeat.analysis.cells import Cell, by_setting
-from kfeat.analysis.certainty import error_of, paired, resolution
+from kfeat.analysis.cells import Cell, by_setting, error_of, paired
 from kfeat.analysis.names import SIZE, Names
 from kfeat.analysis.statistics import (
     KNOWN,
@@ -23,6 +22,7 @@ from kfeat.analysis.statistics import (
     Summary,
     growth_exponent,
     ratio_interval,
+    resolution,
     share_interval,
     spread_ratio_interval,
     welch_half_width,
@@ -65,8 +65,8 @@ class Case:
     def number(self) -> float | None:
         """Return the mean, the difference or ratio of two, or the exponent; None if a cell lacks its own."""
         if self.claim.growth is not None:
-            found = self._growth(LEVEL)
-            return found and found[0]
+            growth = self._growth(LEVEL)
+            return growth and growth[0]
         means = [cell.mean(self.claim.of) for cell in self.cells]
         known = [mean for mean in means if mean is not None]
         if len(known) < len(means):
@@ -92,14 +92,16 @@ class Case:
         """Return the 95 % interval."""
         return self.interval_at(LEVEL)
 
-    @cached_property
-    def interval_at(self) -> Callable[[float], Interval | None]:
-        """Return the function from a level of confidence to the interval, None if the error is not known."""
-        return cache(self._interval_less)
+    def interval_at(self, level: float) -> Interval | None:
+        """Return the interval at a level of confidence; None if the error is not known."""
+        if level not in self._intervals:
+            ends = self._interval(level)
+            self._intervals[level] = ends and (ends[0] - self._less, ends[1] - self._less)
+        return self._intervals[level]
 
-    def _interval_less(self, level: float) -> Interval | None:
-        found = self._interval(level)
-        return found and (found[0] - self._less, found[1] - self._less)
+    @cached_property
+    def _intervals(self) -> dict[float, Interval | None]:
+        return {}
 
     def _interval(self, level: float) -> Interval | None:
         """Return the interval before `minus`: of one mean, or of a difference or a ratio of two.
@@ -108,15 +110,16 @@ class Case:
         """
         claim, quantity = self.claim, self.cells[0].named(self.claim.of)
         if claim.growth is not None:
-            found = self._growth(level)
-            return found and found[1]
+            growth = self._growth(level)
+            return growth and growth[1]
         if len(self.cells) == 1 and quantity.draws:
             return _of_share(quantity, self.cells[0].rows, level)
         if claim.of == "spread" and claim.ratio:
-            a, b = (cell.score for cell in self.cells)
-            return spread_ratio_interval(a, b, level) if a and b else None
+            ours, theirs = (cell.score for cell in self.cells)
+            return spread_ratio_interval(ours, theirs, level) if ours and theirs else None
         if len(self.cells) == 2 and (pairs := paired(self.cells[0], self.cells[1], claim.of)):
-            tie = 0.0 if _predict_alike(*self.cells) else resolution(quantity, self.cells[0].rows)
+            a, b = (sorted(row.get("predictions") or "" for row in cell.rows) for cell in self.cells)
+            tie = 0.0 if a == b else resolution(quantity, self.cells[0].rows)
             return _of_pairs(pairs, bool(claim.ratio), level, tie)
         means = [mean for cell in self.cells if (mean := cell.mean(claim.of)) is not None]
         errors = [error for cell in self.cells if (error := error_of(cell, claim.of)) is not None]
@@ -153,22 +156,24 @@ def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:
     groups = [concerned] if claim.across and concerned else by_setting(concerned)
     form: Callable[[Claim, Sequence[Cell], Names], list[Case]]
     form = _growths if claim.growth is not None else _values if claim.value is not None else _pairs
-    each, names = _each(claim), Names(cells)
-    found = [case for group in groups for one in each for case in form(one, group, names)]
-    if claim.minus and len({id(case.claim) for case in found}) < len(each):
+    single_claims, names = _single_claims(claim), Names(cells)
+    all_cases = [case for group in groups for single in single_claims for case in form(single, group, names)]
+    if claim.minus and len({id(case.claim) for case in all_cases}) < len(single_claims):
         raise _wrong(claim, "no planned cell for one of the numbers of minus")
-    if len(each) > 1:
-        found = [replace(case, one_of_several=True) for case in found]
-    if not found:
+    if len(single_claims) > 1:
+        all_cases = [replace(case, one_of_several=True) for case in all_cases]
+    if not all_cases:
         raise _wrong(claim, "no planned cells give a case of it")
-    return found
+    return all_cases
 
 
-def _each(claim: Claim) -> list[Claim]:
+def _single_claims(claim: Claim) -> list[Claim]:
     """Return the claim for each combination of the values that its selectors list, with its own `minus`.
 
     Sizes that are listed are such values only with `minus`; else each size is a case anyway.
     """
+    # Two selectors that list the same values of a key take the same one in each claim: the key of `listed`
+    # has both. `difference: [{map: [a, b], solver: x}, {map: [a, b], solver: y}]` has two claims, not four.
     sides = claim.difference or claim.ratio or ([claim.value] if claim.value is not None else [])
     listed = {
         f"{key} {values}": values
@@ -179,17 +184,17 @@ def _each(claim: Claim) -> list[Claim]:
     combinations = list(product(*listed.values()))
     if claim.minus and len(claim.minus) != len(combinations):
         raise _wrong(claim, f"minus has {len(claim.minus)} numbers for {len(combinations)} cases")
-    found = []
+    claims = []
     for i, values in enumerate(combinations):
         chosen = dict(zip(listed, values, strict=True))
-        of = [{key: chosen.get(f"{key} {value}", value) for key, value in side.items()} for side in sides]
+        single = [{key: chosen.get(f"{key} {value}", value) for key, value in side.items()} for side in sides]
         changes: dict[str, Any] = {"minus": claim.minus[i : i + 1]} if claim.minus else {}
         if claim.value is not None:
-            changes["value"] = of[0]
+            changes["value"] = single[0]
         elif sides:
-            changes["difference" if claim.difference else "ratio"] = of
-        found.append(claim.model_copy(update=changes))
-    return found
+            changes["difference" if claim.difference else "ratio"] = single
+        claims.append(claim.model_copy(update=changes))
+    return claims
 
 
 def _wrong(claim: Claim, problem: str) -> ConfigError:
@@ -202,9 +207,9 @@ def _check_values(claim: Claim, selector: Mapping[str, Any], cells: Sequence[Cel
     for key, value in selector.items():
         known = [flat[key] for flat in flats if key in flat]
         several = isinstance(value, list) and value not in known
-        for item in value if several else [value]:
-            if item not in known:
-                raise _wrong(claim, f"no planned cell has {key}: {item!r}; `kfeat plan` shows the cells")
+        for wanted in value if several else [value]:
+            if wanted not in known:
+                raise _wrong(claim, f"no planned cell has {key}: {wanted!r}; `kfeat plan` shows the cells")
 
 
 def _concerns(selector: Mapping[str, Any], cell: Cell) -> bool:
@@ -216,17 +221,17 @@ def _concerns(selector: Mapping[str, Any], cell: Cell) -> bool:
 
 def _select(selector: Mapping[str, Any], claim: Claim, group: Sequence[Cell], names: Names) -> list[Cell]:
     """Return the cells of a group that a selector matches; raises ConfigError for several with `across`."""
-    found = [cell for cell in group if matches(selector, cell.trial)]
-    if claim.across and len(found) > 1:
-        matched = "', '".join(map(names.of, found))
+    selected = [cell for cell in group if matches(selector, cell.trial)]
+    if claim.across and len(selected) > 1:
+        matched = "', '".join(map(names.of, selected))
         raise _wrong(claim, f"ambiguous: with `across` a selector matches one cell, this one '{matched}'")
-    return found
+    return selected
 
 
-def _by(key: str, claim: Claim, found: Sequence[Cell], names: Names) -> dict[Any, Cell]:
+def _by(key: str, claim: Claim, cells: Sequence[Cell], names: Names) -> dict[Any, Cell]:
     """Return the cells by their value of `key`; raises ConfigError if two have the same."""
     by_value: dict[Any, Cell] = {}
-    for cell in found:
+    for cell in cells:
         value = _coordinate(key, cell)
         if value is not None or key == SIZE:
             other = by_value.setdefault(value, cell)
@@ -244,8 +249,8 @@ def _coordinate(key: str, cell: Cell) -> Any:
 
 def _values(claim: Claim, group: Sequence[Cell], names: Names) -> list[Case]:
     assert claim.value is not None
-    found = _select(claim.value, claim, group, names)
-    return [Case(claim, [cell], names) for cell in _by(SIZE, claim, found, names).values()]
+    selected = _select(claim.value, claim, group, names)
+    return [Case(claim, [cell], names) for cell in _by(SIZE, claim, selected, names).values()]
 
 
 def _pairs(claim: Claim, group: Sequence[Cell], names: Names) -> list[Case]:
@@ -261,41 +266,35 @@ def _pairs(claim: Claim, group: Sequence[Cell], names: Names) -> list[Case]:
         pairs = list(product(a.values(), b.values()))
     else:
         pairs = [(a[size], b[size]) for size in a if size in b]
-    for one, other in pairs:
-        if one is other:
-            raise _wrong(claim, f"compares '{names.of(one)}' with itself; name what differs")
+    for cell, other in pairs:
+        if cell is other:
+            raise _wrong(claim, f"compares '{names.of(cell)}' with itself; name what differs")
     return [Case(claim, pair, names) for pair in pairs]
 
 
 def _growths(claim: Claim, group: Sequence[Cell], names: Names) -> list[Case]:
     """Return the exponent over the group's cells, if at least two are planned."""
-    found = [cell for cell in group if matches(claim.growth or {}, cell.trial)]
+    selected = [cell for cell in group if matches(claim.growth or {}, cell.trial)]
     if claim.against != "n_features":
-        found = [cell for cell in found if _coordinate(claim.against, cell) is not None]
-    if len(found) < 2:
+        selected = [cell for cell in selected if _coordinate(claim.against, cell) is not None]
+    if len(selected) < 2:
         return []
-    by_value = _by(claim.against, claim, found, names)
+    by_value = _by(claim.against, claim, selected, names)
     if wrong := [x for x in by_value if isinstance(x, bool) or not isinstance(x, int | float) or x <= 0]:
         raise _wrong(claim, f"against {claim.against}: expected positive numbers, got {wrong[0]!r}")
-    return [Case(claim, found, names)]
+    return [Case(claim, selected, names)]
 
 
 def _of_share(share: Quantity, rows: Sequence[Row], level: float) -> Interval | None:
     """Return the interval of a share in per cent from the draws of all rows; None without any."""
     assert share.draws is not None
     counts = [(share.read(row), share.draws(row)) for row in rows]
-    known = [(found * n / 100, n) for found, n in counts if found is not None and n is not None]
+    known = [(percent * n / 100, n) for percent, n in counts if percent is not None and n is not None]
     if not known:
         return None
-    hits, draws = (sum(each) for each in zip(*known, strict=True))
+    hits, draws = map(sum, zip(*known, strict=True))
     low, high = share_interval(round(hits), draws, level)
     return 100 * low, 100 * high
-
-
-def _predict_alike(a: Cell, b: Cell) -> bool:
-    """Return whether the trials of a and b have the same predictions."""
-    ours, theirs = (sorted(row.get("predictions") or "" for row in cell.rows) for cell in (a, b))
-    return ours == theirs
 
 
 def _of_pairs(
@@ -308,7 +307,7 @@ def _of_pairs(
     a, b = (fmean(side) for side in zip(*pairs, strict=True))
     if ratio and min(min(pair) for pair in pairs) <= 0:
         return None
-    found = Summary.of([log(x / y) if ratio else x - y for x, y in pairs])
-    deviation = found.sd or (tie / min(a, b) if ratio else tie)
-    half = welch_half_width((deviation / sqrt(found.n), found.n - 1), level=level)
+    change = Summary.of([log(x / y) if ratio else x - y for x, y in pairs])
+    deviation = change.sd or (tie / min(a, b) if ratio else tie)
+    half = welch_half_width((deviation / sqrt(change.n), change.n - 1), level=level)
     return (a / b * exp(-half), a / b * exp(half)) if ratio else (a - b - half, a - b + half)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
+from operator import itemgetter
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.claim_cases import Case, cases
@@ -46,9 +47,9 @@ class Cited:
 LookUp = Callable[[Citation], Cited]
 
 
-def explains(said: Explainable, cited: Sequence[Cited]) -> bool:
+def explains(entry: Explainable, cited: Sequence[Cited]) -> bool:
     """Return whether an explanation counts: it cites claims, and all of them are reproduced on their rows."""
-    return bool(said.explanation and cited) and all(one.verdict == REPRODUCED for one in cited)
+    return bool(entry.explanation and cited) and all(claim.verdict == REPRODUCED for claim in cited)
 
 
 @dataclass(frozen=True)
@@ -76,11 +77,11 @@ class ClaimVerdict:
         side; more runs make h smaller, but not that of a fit to more than two sizes. It is the case of the
         smallest ratio among those that decide the claim alone, or else all that are open.
         """
-        alone = self.claim.cases == "any"  # one case that holds decides "any", one that fails decides "all"
-        deciding = [case for case in self.known if (self._margin(case) > 0) is alone]
+        holding = self.claim.cases == "any"  # one case that holds decides "any", one that fails "all"
+        deciding = [case for case in self.known if (self._margin(case) > 0) is holding]
         ratios = [(case, self._ratio(case, self._level)) for case in deciding]
         if any(ratio < inf for _, ratio in ratios):
-            return [min(ratios, key=lambda item: item[1])]
+            return [min(ratios, key=itemgetter(1))]
         return [(case, self._ratio(case, LEVEL)) for case in self.known if self._stands(case) is None]
 
     def _ratio(self, case: Case, level: float) -> float:
@@ -151,8 +152,8 @@ class ClaimVerdict:
         quantity = case.cells[0].named(self.claim.of)
         if quantity.better is None or quantity.timed or quantity.measured:
             return False
-        found = [cell.of(self.claim.of) for cell in case.cells if cell.drawn]
-        return any(one is not None and one.n == 1 for one in found)
+        summaries = [cell.of(self.claim.of) for cell in case.cells if cell.drawn]
+        return any(summary is not None and summary.n == 1 for summary in summaries)
 
     def _margin(self, case: Case) -> float:
         """Return the distance to the nearer bound, positive on the right side."""
@@ -178,14 +179,15 @@ class ClaimVerdict:
             return lack
         text = self._text(case.number, case)
         if case.interval is not None:
-            text += f" [{self._text(case.interval[0], case)}, {self._text(case.interval[1], case)}]"
+            low, high = (self._text(end, case) for end in case.interval)
+            text += f" [{low}, {high}]"
         elif self._single(case):
             text += " of single draws"
         if len(self.cases) > 1:
             which = "least" if self.claim.cases == "all" else "most"
             text = f"{self._counts}; {which} favourable: {case.name}: {text}"
             if len(self.known) > 1:
-                numbers = [one.number for one in self.known if one.number is not None]
+                numbers = [known.number for known in self.known if known.number is not None]
                 text += f"; all: {self._text(min(numbers), case)} to {self._text(max(numbers), case)}"
         return f"{text}; {lack}" if lack else text
 
@@ -194,8 +196,9 @@ class ClaimVerdict:
         """Return how many cases hold, fail and are open, such as `3 of 4 hold, 1 open`."""
         stands = [self._stands(case) for case in self.known]
         others = [(stands.count(False), "fails", "fail"), (stands.count(None), "open", "open")]
-        first = f"{stands.count(True)} of {len(stands)} hold"
-        return ", ".join([first, *(f"{n} {one if n == 1 else many}" for n, one, many in others if n)])
+        counts = [f"{stands.count(True)} of {len(stands)} hold"]
+        counts += [f"{n} {singular if n == 1 else plural}" for n, singular, plural in others if n]
+        return ", ".join(counts)
 
     @property
     def paper(self) -> str:
@@ -235,12 +238,12 @@ def claim_verdicts(
     Raises ConfigError for a claim that is ambiguous or matches nothing in the plan; if the command line
     changed the plan, that claim is left out.
     """
-    found = []
+    verdicts = []
     for claim in experiment.claims:
         try:
             cited = [look_up(citation) for citation in claim.evidence] if look_up else []
-            found.append(ClaimVerdict(claim, cases(claim, cells), cited))
+            verdicts.append(ClaimVerdict(claim, cases(claim, cells), cited))
         except ConfigError:
             if not experiment.changed:
                 raise
-    return found
+    return verdicts

@@ -4,7 +4,7 @@ A claim that an explanation cites is judged on the rows of its own experiment.
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -12,7 +12,6 @@ from pathlib import Path
 from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.claims import Cited, ClaimVerdict, LookUp, claim_verdicts
-from kfeat.analysis.comparisons import Comparison, comparisons, number_compared
 from kfeat.analysis.names import Names
 from kfeat.analysis.numbers import (
     CERTAINTY,
@@ -21,7 +20,10 @@ from kfeat.analysis.numbers import (
     MISSING,
     TIMES,
     WITHIN_ERROR,
+    Comparison,
     NumberVerdict,
+    comparisons,
+    number_compared,
     number_verdicts,
 )
 from kfeat.errors import ConfigError
@@ -37,27 +39,27 @@ CLAIMS = claims.VERDICTS
 UNEXPLAINED = (numbers.UNEXPLAINED, claims.UNEXPLAINED)
 
 
-def counted(verdicts: Sequence[str], found: Iterable[str]) -> dict[str, int]:
-    """Return how often each verdict is found, in the order of `verdicts`, without zeros."""
-    tally = Counter(found)
-    return {verdict: tally[verdict] for verdict in verdicts if tally[verdict]}
+def counted(order: Sequence[str], verdicts: Iterable[str]) -> dict[str, int]:
+    """Return how often each verdict occurs, in this order, without zeros."""
+    tally = Counter(verdicts)
+    return {verdict: tally[verdict] for verdict in order if tally[verdict]}
 
 
 @dataclass(frozen=True)
-class Difference:
-    """A printed number or claim that is not reproduced, and what the config says about it."""
+class Disagreement:
+    """A printed number or claim that is not reproduced, with its entry in the config."""
 
     verdict: str
     what: str
     ours: str
     paper: str
-    said: Explainable
+    entry: Explainable
     cited: Sequence[Cited]
 
     @property
     def fails(self) -> bool:
         """Return whether it is not explained, and the config does not say that it is unexplained."""
-        return self.verdict in UNEXPLAINED and not self.said.unexplained
+        return self.verdict in UNEXPLAINED and not self.entry.unexplained
 
 
 @dataclass(frozen=True)
@@ -99,53 +101,53 @@ class Judgement:
 
         Missing or open verdicts do not fail, nor do differences that the config marks as unexplained.
         """
-        regressed = any(item.verdict == "regressed" for item in self.comparisons)
-        return not self.failed and not regressed and not any(one.fails for one in self.differences())
+        regressed = any(comparison.verdict == "regressed" for comparison in self.comparisons)
+        unexplained = any(disagreement.fails for disagreement in self.disagreements())
+        return not (self.failed or regressed or unexplained)
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return how many numbers, claims and cells have each verdict, the best first, without zeros."""
+        own, papers = (
+            [judged.verdict for judged in self.claims if (judged.claim.kind == "own") == is_own]
+            for is_own in (True, False)
+        )
         return {
-            "numbers": counted(numbers.MEANS, (item.verdict for item in self.numbers)),
-            "claims": counted(CLAIMS, (one.verdict for one in self.claims if one.claim.kind != "own")),
-            "own": counted(CLAIMS, (one.verdict for one in self.claims if one.claim.kind == "own")),
-            "cells": counted(CELLS, (item.verdict for item in self.comparisons)),
+            "numbers": counted(MEANS, (judged.verdict for judged in self.numbers)),
+            "claims": counted(CLAIMS, papers),
+            "own": counted(CLAIMS, own),
+            "cells": counted(CELLS, (comparison.verdict for comparison in self.comparisons)),
         }
 
-    def differences(self) -> list[Difference]:
+    def disagreements(self) -> list[Disagreement]:
         """Return the printed numbers and claims that are not reproduced, numbers first."""
-        others = (numbers.WITHIN_ERROR, numbers.WITHIN_SLACK, claims.REPRODUCED, numbers.MISSING)
-        return [self._number(item) for item in self.numbers if item.verdict not in others] + [
-            Difference(
-                item.verdict,
-                f"{item.claim.where}: {item.claim.text}",
-                item.ours,
-                item.paper,
-                item.claim,
-                item.cited,
-            )
-            for item in self.claims
-            if item.verdict not in others
-        ]
+        others = (WITHIN_ERROR, numbers.WITHIN_SLACK, claims.REPRODUCED, MISSING)
+        result = [self._of_number(judged) for judged in self.numbers if judged.verdict not in others]
+        for judged in self.claims:
+            if judged.verdict not in others:
+                what, ours, paper = _title(judged), judged.ours, judged.paper
+                result.append(Disagreement(judged.verdict, what, ours, paper, judged.claim, judged.cited))
+        return result
 
-    def _number(self, item: NumberVerdict) -> Difference:
-        found = next(one for one in item.reproductions if item.of(one) == item.verdict)
-        what = f"{item.number.where}: {self.names.of(found.cell)}"
-        quantity, ours, number = found.quantity, found.ours, item.number
-        theirs = quantity.text(number.mean, number.sd)
-        shown = quantity.text(ours.mean, ours.sd)
-        return Difference(item.verdict, what, shown, theirs, number, item.cited)
+    def _of_number(self, judged: NumberVerdict) -> Disagreement:
+        number, verdict = judged.number, judged.verdict
+        worst = next(item for item in judged.reproductions if judged.of(item) == verdict)
+        what = f"{number.where}: {self.names.of(worst.cell)}"
+        ours = worst.quantity.text(worst.ours.mean, worst.ours.sd)
+        paper = worst.quantity.text(number.mean, number.sd)
+        return Disagreement(verdict, what, ours, paper, number, judged.cited)
 
     def missing(self) -> list[str]:
         """Return the printed numbers and the claims without the rows that they need."""
         printed = [
-            f"{item.number.where}: {self.names.of(item.cells[0]) if item.cells else item.number.cell}"
-            for item in self.numbers
-            if item.verdict == numbers.MISSING
+            f"{judged.number.where}: {self.names.of(judged.cells[0]) if judged.cells else judged.number.cell}"
+            for judged in self.numbers
+            if judged.verdict == MISSING
         ]
-        claimed = [
-            f"{item.claim.where}: {item.claim.text}" for item in self.claims if item.verdict == claims.MISSING
-        ]
-        return printed + claimed
+        return printed + [_title(judged) for judged in self.claims if judged.verdict == claims.MISSING]
+
+
+def _title(judged: ClaimVerdict) -> str:
+    return f"{judged.claim.where}: {judged.claim.text}"
 
 
 class Evidence:
@@ -175,35 +177,32 @@ class Evidence:
     ) -> Cited:
         """Return the cited claim with its verdict; raises ConfigError if there is no such claim."""
         is_own = citation.experiment == experiment.name
-        found = own() if is_own else self._of(experiment, citation.experiment)
-        for judged in found:
+        candidates = own() if is_own else self._of(experiment, citation.experiment)
+        for judged in candidates:
             if judged.claim.id == citation.claim:
                 return Cited(citation, judged.verdict)
         if is_own and experiment.changed:
             return Cited(citation, claims.MISSING)
-        known = ", ".join(judged.claim.id for judged in found if judged.claim.id) or "none has an id"
+        known = ", ".join(judged.claim.id for judged in candidates if judged.claim.id) or "none has an id"
         raise ConfigError(f"{experiment.path}: evidence: no claim {citation}; ids there: {known}")
 
     def _of(self, experiment: Experiment, name: str) -> list[ClaimVerdict]:
         """Return the verdicts on the claims of another experiment, without its own explanations."""
         if name not in self._judged:
             path = neighbour_path(experiment, name)
-            if path in self._known:
-                other, cells = self._known[path]
-            else:
-                other = load_experiment(path)
-                cells = self._cells(other)
+            other, cells = self._known[path] if path in self._known else self._load(path)
             self._judged[name] = claim_verdicts(other, cells)
         return self._judged[name]
 
-    def _cells(self, other: Experiment) -> list[Cell]:
-        """Return the cells of an experiment, with the rows of the first folder that has any."""
-        mine = self._pending.get(other.name)
-        for rows in [mine] if mine else (rows_of(other, root) for root in self._roots):
+    def _load(self, path: Path) -> tuple[Experiment, list[Cell]]:
+        """Return an experiment and its cells, with the rows of the first folder that has any."""
+        other = load_experiment(path)
+        pending = self._pending.get(other.name)
+        for rows in [pending] if pending else (rows_of(other, root) for root in self._roots):
             trials = plan_from_rows(other, rows.values())
             if any_has_row(trials, rows):
-                return summarise(other, trials, rows)
-        return summarise(other, plan_from_rows(other, []), {})
+                return other, summarise(other, trials, rows)
+        return other, summarise(other, plan_from_rows(other, []), {})
 
 
 def judge_experiment(
@@ -224,39 +223,39 @@ def judge_experiment(
     reported = None if experiment.ranking else experiment.reported  # a ranking tries other choices too
     printed = number_verdicts(cells, reported, look_up) if reported else []
     if experiment.changed:
-        printed = [item for item in printed if item.cells]
-    compared = comparisons(cells, published, tests)
-    judged = claim_verdicts(experiment, cells, look_up)
-    return Judgement(experiment, cells, printed, compared, judged, place, bool(published))
+        printed = [judged for judged in printed if judged.cells]
+    against = comparisons(cells, published, tests)
+    claimed = claim_verdicts(experiment, cells, look_up)
+    return Judgement(experiment, cells, printed, against, claimed, place, bool(published))
 
 
 def judge_experiments(experiments: Sequence[Experiment], out: Path, results: Path) -> list[Judgement]:
     """Return the verdicts on each experiment by its rows below `out`, or else the published rows."""
     cells, published, places = [], [], []
-    for one in experiments:
-        trials, rows, place = own_or_published(one, out, results)
-        cells.append(summarise(one, trials, rows))
+    for experiment in experiments:
+        trials, rows, place = own_or_published(experiment, out, results)
+        cells.append(summarise(experiment, trials, rows))
         # Published rows are not compared with themselves.
-        published.append(read_rows(results / one.name) if place == out else {})
+        published.append(read_rows(results / experiment.name) if place == out else {})
         places.append(str(place))
     known = {
-        one.path.resolve(): (one, here)
-        for one, here in zip(experiments, cells, strict=True)
-        if not one.changed and any(cell.all_rows for cell in here)
+        experiment.path.resolve(): (experiment, own)
+        for experiment, own in zip(experiments, cells, strict=True)
+        if not experiment.changed and any(cell.all_rows for cell in own)
     }
     tests, evidence = number_compared(cells, published), Evidence(out, results, known=known)
     return [
-        judge_experiment(one, here, theirs, tests, place, evidence)
-        for one, here, theirs, place in zip(experiments, cells, published, places, strict=True)
+        judge_experiment(experiment, own, theirs, tests, place, evidence)
+        for experiment, own, theirs, place in zip(experiments, cells, published, places, strict=True)
     ]
 
 
 def judge_against(experiments: Sequence[Experiment], out: Path, folder: Path) -> list[Judgement]:
     """Return how each experiment's rows below `out` compare with those below `folder`, and nothing else."""
-    ours, theirs = ([rows_of(one, root) for one in experiments] for root in (out, folder))
+    ours, theirs = ([rows_of(experiment, root) for experiment in experiments] for root in (out, folder))
     cells = [
-        summarise(one, plan_from_rows(one, [*others.values(), *own.values()]), own)
-        for one, own, others in zip(experiments, ours, theirs, strict=True)
+        summarise(experiment, plan_from_rows(experiment, [*others.values(), *own.values()]), own)
+        for experiment, own, others in zip(experiments, ours, theirs, strict=True)
     ]
     return compared(experiments, cells, theirs)
 
@@ -266,11 +265,11 @@ def compared(
 ) -> list[Judgement]:
     """Return how the cells of each experiment compare with its other `rows`, and nothing else."""
     tests = number_compared(cells, rows)
-    found = [comparisons(own, others, tests) for own, others in zip(cells, rows, strict=True)]
-    return [
-        Judgement(one, own, [], both, [], has_published=bool(both))
-        for one, own, both in zip(experiments, cells, found, strict=True)
-    ]
+    judgements = []
+    for experiment, own, others in zip(experiments, cells, rows, strict=True):
+        against = comparisons(own, others, tests)
+        judgements.append(Judgement(experiment, own, [], against, [], has_published=bool(against)))
+    return judgements
 
 
 def own_or_published(experiment: Experiment, out: Path, results: Path) -> tuple[list[Trial], Rows, Path]:
@@ -312,34 +311,28 @@ def tallies(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
     A printed number counts once, even if several configs have it. Printed numbers that are lost count as
     missing, and planned cells without rows are counted.
     """
-    printed = list(_each_once(judgements))
-    cells = [(item, item.cells[0]) for item in printed if item.cells]
-    times = [one.verdict for item, cell in cells for one in item.times(cell).values()]
-    deviations = [one.verdict for item, cell in cells if (one := item.deviation(cell))]
-    lost = {
-        (one.experiment.reported.source, text)
-        for one in judgements
-        if one.experiment.reported
-        for text in one.experiment.reported.lost
-    }
-    certain = [item.certainty for item in printed if item.verdict == WITHIN_ERROR]
-    found = {
-        PRINTED: counted(MEANS, (item.verdict for item in printed)),
+    printed = _each_once(judgements)
+    cells = [(judged, judged.cells[0]) for judged in printed if judged.cells]
+    times = [ratio.verdict for judged, cell in cells for ratio in judged.times(cell).values()]
+    deviations = [ratio.verdict for judged, cell in cells if (ratio := judged.deviation(cell))]
+    papers = [judgement.experiment.reported for judgement in judgements if judgement.experiment.reported]
+    lost = {(paper.source, text) for paper in papers for text in paper.lost}
+    certain = [judged.certainty for judged in printed if judged.verdict == WITHIN_ERROR]
+    counts = {
+        PRINTED: counted(MEANS, (judged.verdict for judged in printed)),
         "printed numbers within the error, by their intervals": counted(CERTAINTY, certain),
         "printed standard deviations": counted(DEVIATIONS, deviations),
         "printed times": counted(TIMES, times),
         "printed, but lost in the copies that there are": counted((MISSING,), [MISSING for _ in lost]),
     }
     for kind, what in KINDS.items():
-        judged = (item for one in judgements for item in one.claims if item.claim.kind == kind)
-        found[what] = counted(CLAIMS, (item.verdict for item in judged))
-    planned: dict[str, Cell] = {}
-    for cell in (cell for one in judgements for cell in one.cells):
-        if cell.rows or cell.trial.cell not in planned:
-            planned[cell.trial.cell] = cell
-    states = ("with rows" if cell.rows else "without rows" for cell in planned.values())
-    found["cells planned"] = counted(("with rows", "without rows"), states)
-    return {what: counts for what, counts in found.items() if counts}
+        claimed = [judged for judgement in judgements for judged in judgement.claims]
+        counts[what] = counted(CLAIMS, (judged.verdict for judged in claimed if judged.claim.kind == kind))
+    planned = {cell.trial.cell for judgement in judgements for cell in judgement.cells}
+    run = {cell.trial.cell for judgement in judgements for cell in judgement.cells if cell.rows}
+    states = ("with rows" if cell in run else "without rows" for cell in planned)
+    counts["cells planned"] = counted(("with rows", "without rows"), states)
+    return {what: verdicts for what, verdicts in counts.items() if verdicts}
 
 
 def in_short(judgements: Sequence[Judgement]) -> list[str]:
@@ -347,13 +340,13 @@ def in_short(judgements: Sequence[Judgement]) -> list[str]:
 
     If a paper prints and claims nothing, one line has the verdicts on kfeat's own claims.
     """
-    found = tallies(judgements)
-    kinds = {PRINTED: Counter(found.get(PRINTED, {})), "claims": Counter[str]()}
+    tally = tallies(judgements)
+    kinds = {PRINTED: Counter(tally.get(PRINTED, {})), "claims": Counter[str]()}
     for what in OF_PAPERS:
-        kinds["claims"].update(found.get(what, {}))
+        kinds["claims"].update(tally.get(what, {}))
     kinds = {kind: counts for kind, counts in kinds.items() if counts}
     if not kinds:
-        own = "; ".join(f"{n} {verdict}" for verdict, n in found.get(KINDS["own"], {}).items())
+        own = "; ".join(f"{n} {verdict}" for verdict, n in tally.get(KINDS["own"], {}).items())
         return [f"{KINDS['own']}: {own}"] if own else []
     lines = []
     for word, marks in SHORT.items():
@@ -368,29 +361,29 @@ def in_short(judgements: Sequence[Judgement]) -> list[str]:
     return lines
 
 
-def _each_once(judgements: Sequence[Judgement]) -> Iterator[NumberVerdict]:
-    """Yield every printed number once; if several configs have it, the least favourable one with rows.
+def _each_once(judgements: Sequence[Judgement]) -> list[NumberVerdict]:
+    """Return every printed number once; if several configs have it, the least favourable one with rows.
 
     Two numbers are the same if mean, standard deviation, test time, dataset, kernel, map and its D are. (D is
     ignored with H0/1, since a paper may count d columns more or not.)
     """
-    found: dict[Hashable, NumberVerdict] = {}
-    for one in judgements:
-        for item in one.numbers:
-            number = item.number
-            key = (_of(one, item), number.of, number.mean, number.sd, number.test_time)
-            if key not in found or _rank(item) > _rank(found[key]):
-                found[key] = item
-    yield from found.values()
+    worst: dict[Hashable, NumberVerdict] = {}
+    for judgement in judgements:
+        for judged in judgement.numbers:
+            number = judged.number
+            key = (_method(judgement, judged), number.of, number.mean, number.sd, number.test_time)
+            worst[key] = max(worst.get(key, judged), judged, key=_rank)
+    return list(worst.values())
 
 
-def _of(judgement: Judgement, item: NumberVerdict) -> Hashable:
-    if not item.cells:
-        return f"{judgement.experiment.name} {item.number.cell}"
-    flat = item.cells[0].trial.describe()
+def _method(judgement: Judgement, judged: NumberVerdict) -> Hashable:
+    if not judged.cells:
+        return f"{judgement.experiment.name} {judged.number.cell}"
+    trial = judged.cells[0].trial
+    flat = trial.describe()
     size = None if flat.get("map.h01") else flat.get("map.n_components")
-    return flat["dataset"], item.cells[0].trial.kernel.key, flat["map"], size
+    return flat["dataset"], trial.kernel.key, flat["map"], size
 
 
-def _rank(item: NumberVerdict) -> int:
-    return -1 if item.verdict == MISSING else MEANS.index(item.verdict)
+def _rank(judged: NumberVerdict) -> int:
+    return -1 if judged.verdict == MISSING else MEANS.index(judged.verdict)

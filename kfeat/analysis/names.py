@@ -90,7 +90,6 @@ class Names:
 
     @cached_property
     def _solvers(self) -> dict[Any, set[str]]:
-        """Return the solvers of features on each dataset."""
         solvers: dict[Any, set[str]] = {}
         for trial in (cell.trial for cell in self.cells):
             if trial.map is not None and trial.solver is not None:
@@ -124,19 +123,20 @@ def _protocol(trial: Trial) -> Flat:
     flat: Flat = {}
     for key, value in trial.protocol.model_dump(mode="json").items():
         within = value.items() if isinstance(value, dict) else ()
-        flat |= {f"{key}.{name}": each for name, each in within if each is not None} or {key: value}
+        flat |= {f"{key}.{name}": option for name, option in within if option is not None} or {key: value}
     return flat
 
 
 def _kernel(own: Component, kernels: Collection[Component]) -> str:
     name = own.label or own.formula
-    return _with_differences(own, [item for item in kernels if name == (item.label or item.formula)], [name])
+    namesakes = [kernel for kernel in kernels if name == (kernel.label or kernel.formula)]
+    return _with_differences(own, namesakes, [name])
 
 
 def formulas(cells: Sequence[Cell]) -> set[str]:
     """Return the kernels' formulas that can be typeset as mathematics."""
-    found = {cell.trial.kernel.formula for cell in cells}
-    return {formula for formula in found if "<x, y>" in formula or "||" in formula}
+    kernels = {cell.trial.kernel.formula for cell in cells}
+    return {formula for formula in kernels if "<x, y>" in formula or "||" in formula}
 
 
 def _method(
@@ -149,68 +149,67 @@ def _method(
     """
     trial = cell.trial
     alike = [other.trial for other in cells if (other.trial.map is None) == (trial.map is None)]
-    used = [item for other in alike if (item := other.solver or other.measure) is not None]
+    used = [solver for other in alike if (solver := other.solver or other.measure) is not None]
     own = trial.solver or trial.measure
     assert own is not None
-    solver = component(own, used, hidden)
+    solver_text = component(own, used, hidden)
     if trial.map is None:
-        return f"exact, {solver}"
+        return f"exact, {solver_text}"
     maps = [other.trial.map for other in cells if other.trial.map is not None]
     text = component(trial.map, maps, hidden)
     several = len({str(other.identity()) for other in used}) > 1
-    return f"{text}, {solver}" if several or set(elsewhere) - {own.name} else text
+    return f"{text}, {solver_text}" if several or set(elsewhere) - {own.name} else text
 
 
-def component(item: Component, others: Sequence[Component], hidden: Collection[str] = ()) -> str:
+def component(own: Component, others: Sequence[Component], hidden: Collection[str] = ()) -> str:
     """Return a component's label, or its name, and the parameters in which its namesakes here differ."""
-    kind = "label" if item.label else "name"
-    namesakes = [other for other in others if getattr(other, kind) == getattr(item, kind)]
-    return _with_differences(item, namesakes, [item.label or _name(item)], hidden)
+    kind = "label" if own.label else "name"
+    namesakes = [other for other in others if getattr(other, kind) == getattr(own, kind)]
+    return _with_differences(own, namesakes, [own.label or _name(own)], hidden)
 
 
-def _name(item: Component) -> str:
-    return _NAMES.get(item.name, item.name.replace("_", " ").title())
+def _name(own: Component) -> str:
+    return _NAMES.get(own.name, own.name.replace("_", " ").title())
 
 
 def _with_differences(
-    item: Component, namesakes: Sequence[Component], parts: list[str], hidden: Collection[str] = ()
+    own: Component, namesakes: Sequence[Component], parts: list[str], hidden: Collection[str] = ()
 ) -> str:
-    if any(other.name != item.name for other in namesakes):
-        parts.append(_name(item))
-    for key, value in item.parameters.items():
-        others = [other.parameters[key] for other in namesakes if other.name == item.name]
-        named = key in _ALWAYS_NAMED and not item.label
+    if any(other.name != own.name for other in namesakes):
+        parts.append(_name(own))
+    for key, value in own.parameters.items():
+        others = [other.parameters[key] for other in namesakes if other.name == own.name]
+        named = key in _ALWAYS_NAMED and not own.label
         if key not in hidden and (named or any(other != value for other in others)):
-            parts += _part(key, value, others)
+            parts += _parameter(key, value, others)
     return plain(", ".join(parts))
 
 
-def _part(key: str, value: object, others: Sequence[object]) -> list[str]:
+def _parameter(key: str, value: object, others: Sequence[object]) -> list[str]:
     symbol = _SYMBOLS.get(key, key)
     if isinstance(value, bool):
         return [symbol] if value else []
     if value is None:
         return []
-    items = value if isinstance(value, list) else [value]
-    if within := [_whole(item) for item in items if isinstance(item, Component)]:
-        return [" + ".join(within)]
+    values = value if isinstance(value, list) else [value]
+    if components := [_whole(inner) for inner in values if isinstance(inner, Component)]:
+        return [" + ".join(components)]
     text = f"{value:g}" if isinstance(value, float) else str(value)
     if any(isinstance(other, float) and other != value and f"{other:g}" == text for other in others):
         text = str(value)  # six digits do not distinguish them
     return [f"{symbol} {text}" if symbol.startswith("-") else f"{symbol} = {text}"]
 
 
-def _whole(item: Component) -> str:
-    """Return the name of an inner component with all of its given parameters."""
-    given = [text for key, value in item.given.items() for text in _part(key, value, [])]
-    return item.label or _name(item) + (f" ({', '.join(given)})" if given else "")
+def _whole(inner: Component) -> str:
+    given = [text for key, value in inner.given.items() for text in _parameter(key, value, [])]
+    return inner.label or _name(inner) + (f" ({', '.join(given)})" if given else "")
 
 
 def in_words(value: Any) -> str:
     """Return a parameter's value as text; a component by its label, or its name and given parameters."""
     if isinstance(value, list):
-        return " + ".join(in_words(item) for item in value)
+        return " + ".join(map(in_words, value))
     if not isinstance(value, Component):
         return str(value)
-    given = (f"{key}={in_words(each)}" for key, each in value.given.items())
+    given = (f"{key}={in_words(parameter)}" for key, parameter in value.given.items())
     return value.label or " ".join([value.name, *given])

@@ -65,7 +65,7 @@ def check(
         passed = _against(experiments, out, against, every and not details, quiet)
     elif every:
         from kfeat.render.overview import passes, terminal
-        from kfeat.render.tables import terminal_width
+        from kfeat.render.table import terminal_width
 
         judgements = judge_experiments(experiments, out, results)
         click.echo(terminal(judgements, terminal_width(), details), nl=False)
@@ -78,7 +78,7 @@ def check(
 def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool) -> bool:
     """Show the verdicts on each experiment's rows, or on the published ones; return whether all pass."""
     from kfeat.analysis.judgement import judge_experiments
-    from kfeat.render.tables import terminal_width
+    from kfeat.render.table import terminal_width
     from kfeat.render.verdicts import scoreboard
 
     passed, width = True, terminal_width()
@@ -98,7 +98,7 @@ def _against(experiments: "list[Experiment]", out: Path, folder: Path, short: bo
     """
     from kfeat.analysis.judgement import judge_against
     from kfeat.render.overview import compared_with
-    from kfeat.render.tables import terminal_width
+    from kfeat.render.table import terminal_width
     from kfeat.render.verdicts import scoreboard
 
     judgements, width = judge_against(experiments, out, folder), terminal_width()
@@ -128,7 +128,7 @@ def _rerun(
     from kfeat.experiments.run import run_trials
     from kfeat.experiments.schedule import Local
     from kfeat.experiments.worker import WorkerOptions
-    from kfeat.render.tables import terminal_width
+    from kfeat.render.table import terminal_width
     from kfeat.render.verdicts import scoreboard
 
     published = {one.name: read_rows(results / one.name) for one in experiments}

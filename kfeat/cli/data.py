@@ -53,7 +53,7 @@ def _each(ctx: click.Context, names: list[str], act: Callable[[str], str]) -> No
 def list_() -> None:
     """Show every dataset: its size, and whether it is cached and verified."""
     from kfeat.data import list_datasets
-    from kfeat.render.tables import Table, terminal_width
+    from kfeat.render.table import Table, terminal_width
 
     headers = ("name", "task", "train", "test", "cached", "verified", "title")
     rows = [_line(status) for status in list_datasets()]

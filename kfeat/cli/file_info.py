@@ -37,7 +37,7 @@ def said_of_reading(options: Sequence[str]) -> dict[str, Any]:
 
 def text_of(report: Mapping[str, Any]) -> str:
     """Return the text that shows a report: a table of the columns, and what reading made of them."""
-    from kfeat.render.tables import Table, terminal_width
+    from kfeat.render.table import Table, terminal_width
 
     columns = report["columns"]
     lines = [f"{report['file']}: {report['format']}, {report['n_bytes']:,} bytes"]

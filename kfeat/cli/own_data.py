@@ -143,7 +143,7 @@ def tune(
     from kfeat.own.bench import ScorerProcess
     from kfeat.own.search import ScoreLog, Search
     from kfeat.own.training import check_place, setup_of, tuned_config
-    from kfeat.render.tables import terminal_width
+    from kfeat.render.table import terminal_width
     from kfeat.render.tuning import sentences, terminal, tests, write_report
 
     place = out or config.with_name(f"{config.stem}_tuned.yaml")

@@ -44,10 +44,11 @@ def plan(
     """
     if to_settle:
         from kfeat.analysis.judgement import judge_experiments
-        from kfeat.render.not_decided import terminal, undecided
-        from kfeat.render.tables import terminal_width
+        from kfeat.render.overview import undecided, undecided_terminal
+        from kfeat.render.table import terminal_width
 
-        click.echo(terminal(undecided(judge_experiments(experiments, out, results)), terminal_width()))
+        verdicts = undecided(judge_experiments(experiments, out, results))
+        click.echo(undecided_terminal(verdicts, terminal_width()))
         return
     if missing:
         from kfeat.cli.plan_lines import missing_lines
@@ -68,8 +69,8 @@ def protocol(configs: tuple[Path, ...], overrides: tuple[str, ...]) -> None:
     component of several. What it does not state is shown as "not stated".
     """
     from kfeat.experiments.config import load_experiment
-    from kfeat.render.protocol import render_switches
-    from kfeat.render.tables import terminal_width
+    from kfeat.render.switches import render_switches
+    from kfeat.render.table import terminal_width
 
     files, width = options.config_files(configs), terminal_width()
     experiments = [load_experiment(file, overrides) for file in files]

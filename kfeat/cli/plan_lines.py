@@ -10,7 +10,7 @@ from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Estimate
 from kfeat.experiments.row import counts_as_timed
 from kfeat.experiments.run import plan_from_rows, rows_of
-from kfeat.render.text import MISSING, time
+from kfeat.render.table import MISSING, time
 from kfeat.text import plain
 
 

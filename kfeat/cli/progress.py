@@ -16,7 +16,7 @@ from kfeat.analysis.names import Names
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row, wall_seconds
 from kfeat.experiments.schedule import Event
-from kfeat.render.text import time
+from kfeat.render.table import time
 from kfeat.text import plain
 
 if TYPE_CHECKING:

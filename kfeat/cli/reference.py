@@ -117,7 +117,7 @@ def solvers(name: str | None) -> None:
 
 def _show(one: "ComponentHelp", key: str, lines: list[str]) -> None:
     """Print everything about one kernel, map or solver."""
-    from kfeat.render.tables import paragraph, terminal_width
+    from kfeat.render.table import paragraph, terminal_width
 
     width = terminal_width()
     click.echo(one.name)

@@ -52,11 +52,10 @@ def show(
     options with which they were run to include them.
     """
     from kfeat.analysis.judgement import own_or_published
-    from kfeat.analysis.records import record
     from kfeat.experiments.row import precedence
     from kfeat.experiments.selectors import chosen
-    from kfeat.render.rows import render_rows
-    from kfeat.render.tables import terminal_width
+    from kfeat.render.rows import record, render_rows
+    from kfeat.render.table import terminal_width
 
     found: dict[str, Any] = {}
     for one in experiments:
@@ -106,10 +105,10 @@ def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, 
     their tables; the printed numbers and claims that use this cell, with verdicts; its scores, seconds,
     parameters, learnt values, machine and commit; and the command that runs exactly this trial.
     """
-    from kfeat.analysis.records import explain as explained
     from kfeat.experiments.config import load_experiment
+    from kfeat.render.rows import explain_trial as explained
     from kfeat.render.rows import render_explanation
-    from kfeat.render.tables import terminal_width
+    from kfeat.render.table import terminal_width
 
     if not identity.strip():
         raise ConfigError("expected the beginning of a trial's id; `kfeat plan` and `kfeat rows` show ids")

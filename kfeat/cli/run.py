@@ -101,7 +101,7 @@ def _run_all(
 ) -> int:  # fmt: skip
     """Run the experiments, show the table of each that has ended, and return the exit status."""
     from kfeat.experiments.run import run_experiments
-    from kfeat.render.files import check_report, whole_of
+    from kfeat.render.report import check_report, whole_of
 
     status = 0
 
@@ -167,10 +167,9 @@ def _show(
 
     With `only`, the table has just the cells of these trials, with all of their rows.
     """
-    from kfeat.render.files import cells_below, update_report
     from kfeat.render.notes import closing_line, unreported
-    from kfeat.render.table import render
-    from kfeat.render.tables import terminal_width
+    from kfeat.render.report import cells_below, render, update_report
+    from kfeat.render.table import terminal_width
 
     cells = cells_below(experiment, out, trials)
     if only is not None:
@@ -196,9 +195,8 @@ def report(experiments: "list[Experiment]", quiet: bool, out: Path) -> None:
 
     They show the whole config. With --maps, --set, --repeats or --no-exact the terminal shows only that part.
     """
-    from kfeat.render.files import cells_below, update_report
-    from kfeat.render.table import render
-    from kfeat.render.tables import terminal_width
+    from kfeat.render.report import cells_below, render, update_report
+    from kfeat.render.table import terminal_width
 
     for experiment in experiments:
         cells = cells_below(experiment, out)
@@ -222,7 +220,7 @@ def publish(experiments: "list[Experiment]", quiet: bool, out: Path, results: Pa
     Either all of CONFIGS are published or none of them.
     """
     from kfeat.experiments.run import plan_from_rows, rows_of
-    from kfeat.render.files import publish as copy
+    from kfeat.render.report import publish as copy
 
     paths: dict[str, Path] = {}
     for one in experiments:

@@ -10,11 +10,10 @@ from kfeat.analysis.names import Names
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import SCORE, Quantity
-from kfeat.experiments.row import counts_as_timed
-from kfeat.render import text
-from kfeat.render.layout import mirror_notes
-from kfeat.render.protocol import ranking_notes
-from kfeat.render.text import BUSY, MISSING, RAISED, UNCONVERGED
+from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.render.paper_table import paper_table_notes, shown
+from kfeat.render.switches import ranking_notes
+from kfeat.render.table import BUSY, MISSING, RAISED, UNCONVERGED, factor_text, with_unit
 
 BOUND = "after >: the time limit, in CPU seconds of the trial's own work, at which it was stopped."
 SPREAD = "mean ± standard deviation over the runs"
@@ -22,20 +21,24 @@ SPREAD = "mean ± standard deviation over the runs"
 
 def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return what the numbers of a report are, where they are from, and what is to be kept in mind."""
-    lines = mirror_notes(experiment.table, cells) if experiment.table else []
+    lines = paper_table_notes(experiment.table, cells) if experiment.table else []
     lines += ranking_notes(experiment, cells)
     for quantity in scores(cells):
         note = (quantity.note or "{spread}").format(spread=SPREAD)
         sampling = f"; {_sampling(cells)}" if quantity.name == "kernel_error" else ""
         lines.append(f"{quantity.heading}: {note}{sampling}.")
-    here = {dataset_name(source) for source in experiment.datasets}
-    lines += [
-        f"{name}: a stand-in for {meant}." for name, meant in experiment.stand_ins.items() if name in here
-    ]
+    names = {dataset_name(source) for source in experiment.datasets}
+    stand_ins = experiment.stand_ins.items()
+    lines += [f"{name}: a stand-in for {meant}." for name, meant in stand_ins if name in names]
     lines += _of_times(cells)
     if any(cell.of("live") for cell in cells):
         lines.append("live features: columns that are not the same in all training rows.")
-    lines += cautions(experiment, cells) + _missing(cells) + _unended(cells)
+    lines += cautions(experiment, cells)
+    planned, ended = sum(len(cell.trials) for cell in cells), sum(len(cell.all_rows) for cell in cells)
+    if 0 < ended < planned:
+        lines.append(f"missing: {planned - ended} of {planned} planned trials.")
+    for name, rows in _unended(cells):  # beside a low count of runs nothing else tells why
+        lines.append(f"{name}: {'; '.join({row['reason']: None for row in rows})}")
     if any(cell.bound for cell in cells):
         lines.append(BOUND)
     if experiment.reported:
@@ -45,14 +48,10 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
 
 def unreported(cells: Sequence[Cell], reported: Collection[str]) -> list[str]:
     """Return why trials failed or were stopped, but for those in `reported`, and how many did."""
-    lines, names = [], Names(cells)
-    for cell in cells:
-        for status, rows in (("failed", cell.failed), ("stopped", cell.stopped)):
-            reasons = Counter(row["reason"] for row in rows if row["id"] not in reported)
-            lines += [
-                f"{status}: {names.of(cell)}: {reason}" + (f" ({n} trials)" if n > 1 else "")
-                for reason, n in reasons.items()
-            ]
+    lines = []
+    for name, rows in _unended(cells):
+        reasons = Counter(row["reason"] for row in rows if row["id"] not in reported)
+        lines += [f"{name}: {reason}" + f" ({n} trials)" * (n > 1) for reason, n in reasons.items()]
     failed, stopped = sum(len(cell.failed) for cell in cells), sum(len(cell.stopped) for cell in cells)
     planned = sum(len(cell.trials) for cell in cells)
     if failed:
@@ -124,12 +123,12 @@ def cautions(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
             f"{BUSY}: a time of a busy machine, or made from one: other programs ran beside the trials, or "
             "several trials at once. No verdict uses it; `kfeat run --retime` runs these trials again."
         )
-    lines += _of_machines(cells) + _unconverged(cells) + _disagreements(cells)
-    rows = [row for cell in cells for row in cell.rows if not row["verified"]]
+    lines += _of_machines(cells) + _unconverged(cells) + _different_scores(cells)
+    unverified = [row["dataset"] for cell in cells for row in cell.rows if not row["verified"]]
     lines += [
         f"unverified: {name}: no hash of these data is published or pinned; their fingerprint stands in the "
         "rows."
-        for name in dict.fromkeys(row["dataset"] for row in rows)
+        for name in dict.fromkeys(unverified)
     ]
     return lines
 
@@ -145,10 +144,10 @@ def _of_machines(cells: Sequence[Cell]) -> list[str]:
     if len({machine for machines in groups for machine in machines}) < 2:
         return []
     *few, most = sorted(groups, key=lambda machines: len(groups[machines]))
-    said = [f"of {', '.join(groups[machines])} on {' and on '.join(machines)}" for machines in few]
-    said.append(f"of all {'others ' if few else ''}on {' and on '.join(most)}")
+    parts = [f"of {', '.join(groups[machines])} on {' and on '.join(machines)}" for machines in few]
+    parts.append(f"of all {'others ' if few else ''}on {' and on '.join(most)}")
     return [
-        f"different machines: the seconds were taken {'; '.join(said)}. A ratio of times from different "
+        f"different machines: the seconds were taken {'; '.join(parts)}. A ratio of times from different "
         "machines compares these too, not the methods alone."
     ]
 
@@ -158,23 +157,21 @@ def _machine(environment: Mapping[str, Any]) -> str:
 
 
 def _unconverged(cells: Sequence[Cell]) -> list[str]:
-    """Return in one sentence which methods' solvers did not converge, in how many runs, and why."""
-    said, names = [], Names(cells)
+    parts, names = [], Names(cells)
     for cell in cells:
         if cell.unconverged:
             why = {row["solve"].get("stop_reason", "no reason given"): None for row in cell.unconverged}
             counted = f"{len(cell.unconverged)} of {len(cell.rows)} runs"
-            said.append(f"{names.of(cell)}: {counted} ({', '.join(why)})")
-    return [f"{UNCONVERGED}: the solver ended before it converged. {'; '.join(said)}."] if said else []
+            parts.append(f"{names.of(cell)}: {counted} ({', '.join(why)})")
+    return [f"{UNCONVERGED}: the solver ended before it converged. {'; '.join(parts)}."] if parts else []
 
 
-def _disagreements(cells: Sequence[Cell]) -> list[str]:
-    """Return which cells that draw nothing have another score in another run."""
+def _different_scores(cells: Sequence[Cell]) -> list[str]:
     lines, names = [], Names(cells)
     for cell in cells:
-        found = {value for row in cell.rows if (value := cell.named(SCORE).read(row)) is not None}
-        if not cell.drawn and len(found) > 1:
-            values = " and ".join(f"{value:.6g}" for value in sorted(found))
+        scores = {score for row in cell.rows if (score := cell.named(SCORE).read(row)) is not None}
+        if not cell.drawn and len(scores) > 1:
+            values = " and ".join(f"{score:.6g}" for score in sorted(scores))
             lines.append(
                 f"{names.of(cell)}: its runs draw nothing and should score the same, but have "
                 f"{values}. The table shows their mean; take it for a defect until the reason is known."
@@ -182,20 +179,11 @@ def _disagreements(cells: Sequence[Cell]) -> list[str]:
     return lines
 
 
-def _missing(cells: Sequence[Cell]) -> list[str]:
-    planned, found = (
-        sum(map(len, parts)) for parts in zip(*((c.trials, c.all_rows) for c in cells), strict=True)
-    )
-    if not 0 < found < planned:
-        return []
-    return [f"missing: {planned - found} of {planned} planned trials."]
-
-
-def _unended(cells: Sequence[Cell]) -> list[str]:
-    """Return which trials failed or were stopped, and why: beside a low count of runs nothing else tells."""
+def _unended(cells: Sequence[Cell]) -> list[tuple[str, Sequence[Row]]]:
+    """Return the rows of each cell's trials that failed or were stopped, after words that say so."""
     names = Names(cells)
     return [
-        f"{status}: {names.of(cell)}: {'; '.join({row['reason']: None for row in rows})}"
+        (f"{status}: {names.of(cell)}", rows)
         for cell in cells
         for status, rows in (("failed", cell.failed), ("stopped", cell.stopped))
         if rows
@@ -205,15 +193,13 @@ def _unended(cells: Sequence[Cell]) -> list[str]:
 def _where_run(cells: Sequence[Cell]) -> list[str]:
     """Return a line per machine and set of packages, with every version of kfeat that made rows there."""
     versions: dict[str, set[str]] = {}
-    for row in (row for cell in cells for row in (*cell.rows, *cell.stopped)):
+    for row in [row for cell in cells for row in (*cell.rows, *cell.stopped)]:
         environment, packages = row["environment"], row["environment"]["packages"]
         software = {"Python": environment["python"], **packages}
         named = [f"{name} {version}" for name, version in software.items() if name != "kfeat"]
         machine = ", ".join([_machine(environment), *named])
         versions.setdefault(machine, set()).add(environment["commit"] or packages["kfeat"])
-    return [
-        f"run on: {machine}; kfeat {', '.join(sorted(found))}." for machine, found in sorted(versions.items())
-    ]
+    return [f"run on: {machine}; kfeat {', '.join(sorted(of))}." for machine, of in sorted(versions.items())]
 
 
 def closing_line(cells: Sequence[Cell]) -> str | None:
@@ -232,8 +218,8 @@ def closing_line(cells: Sequence[Cell]) -> str | None:
     quantity, speed_up = best.named(SCORE), exact.shown("fit").over(best.shown("fit"))
     if speed_up.value is None:
         return None
-    ours, theirs = (text.with_unit(quantity, score.mean) for score in (best.score, exact.score))
+    ours, theirs = (with_unit(quantity, score.mean) for score in (best.score, exact.score))
     return (
         f"{names.method(best)}: {quantity.title} {ours} where {names.method(exact)} has {theirs}; mapping "
-        f"and training have a speed-up of {text.shown(speed_up, text.factor)}."
+        f"and training have a speed-up of {shown(speed_up, factor_text)}."
     )

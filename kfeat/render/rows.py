@@ -1,29 +1,149 @@
-"""Rows one by one: a table for the terminal, CSV and lines of JSON; and all about one trial."""
+"""Rows one by one: flat records as a table, as CSV and as lines of JSON; and all about one trial."""
 
 import json
+import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kfeat.analysis.cells import PHASES, Cell
-from kfeat.analysis.judgement import Judgement
-from kfeat.analysis.records import Explanation, Record, column, columns, frame
+from kfeat.analysis.judgement import Judgement, judge_experiments, own_or_published
 from kfeat.experiments.clock import MACHINE
-from kfeat.experiments.quantities import QUANTITIES, SCORE
-from kfeat.experiments.row import Row, counts_as_timed
-from kfeat.experiments.selectors import flat, learnt_values
-from kfeat.render.tables import Table, paragraph
-from kfeat.render.text import MISSING, value_text, with_unit
+from kfeat.experiments.config import Experiment
+from kfeat.experiments.quantities import QUANTITIES, SCORE, Quantity
+from kfeat.experiments.row import ROWS, Row, counts_as_timed, folders_with_rows, precedence, read_rows
+from kfeat.experiments.selectors import flat, ids_beginning, learnt_values
+from kfeat.render.table import MISSING, Table, paragraph, value_text, with_unit
 from kfeat.text import plain
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+Record = dict[str, Any]
 NO_CONFIG = (
     "none of the configs that were looked through plans this trial: name yours (`kfeat explain ID CONFIG`); "
     "or it was made with --set or another option, or by an earlier version of a config"
 )
 _ALWAYS = ("id", "status")  # columns of the table though all rows agree in them
+
+
+def record(row: Row) -> Record:
+    """Return the row by flat keys; a value that it does not have has no key.
+
+    Parameters have the keys of a config's `for:`, and quantities their names. Seconds have the prefix
+    `seconds.`, since `map` is both a parameter and a time. `timed` says whether they count.
+    """
+    environment = row["environment"]
+    first = {key: row.get(key) for key in ("id", "status", "reason", "limit_s", "repeat", "seed")}
+    numbers: Record = {}
+    if row["status"] == "done":
+        numbers = {column(quantity): quantity.read(row) for quantity in QUANTITIES.values()}
+        numbers["converged"] = (row.get("solve") or {}).get("converged")
+    made = {key: row.get(key) for key in ("threads", "verified", "fingerprint", "cell")}
+    made |= {"timed": counts_as_timed(row)}
+    made |= {key: environment.get(key) for key in MACHINE}
+    made |= {f"packages.{name}": version for name, version in environment["packages"].items()}
+    # A parameter may be null and stays a column; a quantity that is null is missing in the row.
+    return _known(first) | flat(row) | dict(learnt_values(row)) | _known(numbers) | _known(made)
+
+
+def _known(values: Record) -> Record:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def column(quantity: Quantity) -> str:
+    """Return the key of a quantity in a record."""
+    return f"seconds.{quantity.name}" if quantity.timed else quantity.name
+
+
 # Of the seconds, the table has those that every table has: CPU time of mapping, training and testing.
 _SECONDS = [column(QUANTITIES[phase]) for phase in PHASES]
+
+
+def columns(records: Iterable[Record]) -> list[str]:
+    """Return the keys of all records; each follows the key before it in the first record that has it."""
+    keys: list[str] = []
+    for row in records:
+        if row.keys() <= set(keys):
+            continue
+        before = -1
+        for key in row:
+            if key in keys:
+                before = keys.index(key)
+            else:
+                before += 1
+                keys.insert(before, key)
+    return keys
+
+
+def frame(records: Sequence[Record]) -> "pd.DataFrame":
+    """Return the records as a data frame, one line each; a value that a record lacks is missing (NA).
+
+    A column has numbers, booleans or text. If these are mixed, or if a value is a list, a mapping or an
+    integer of more than 64 bits, the column has their JSON.
+    """
+    import pandas as pd
+
+    table: dict[str, list[Any]] = {}
+    for key in columns(records):
+        values = [record.get(key) for record in records]
+        kinds = {_kind(value) for value in values if value is not None}
+        if len(kinds) > 1 or "nested" in kinds:
+            values = [
+                value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                for value in values
+            ]
+        table[key] = values
+    return pd.DataFrame(table).convert_dtypes()
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "truth"
+    if isinstance(value, float) or (isinstance(value, int) and -(2**63) <= value < 2**63):
+        return "number"
+    return "text" if isinstance(value, str) else "nested"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A trial: its rows with their folders, the row that counts first, and the verdicts of the configs."""
+
+    identity: str
+    rows: Sequence[tuple[Path, Row]]
+    judgements: Sequence[Judgement]
+
+
+def explain_trial(prefix: str, experiments: Sequence[Experiment], out: Path, results: Path) -> Explanation:
+    """Return the explanation of the trial whose id begins with `prefix`.
+
+    Rows below `out` come before equally good ones below `results`. Raises ConfigError if no row and no plan
+    has such an id, or several have.
+    """
+    rows = [entry for root in (out, results) for entry in _rows_beginning(root, prefix)]
+    plans = [{trial.id for trial in own_or_published(one, out, results)[0]} for one in experiments]
+    ids = {row["id"] for _, row in rows}.union(*plans)
+    (identity,) = ids_beginning([prefix], ids, f"{out}, {results} and the configs")
+    own = [(folder, row) for folder, row in rows if row["id"] == identity]
+    own.sort(key=lambda entry: precedence(entry[1]), reverse=True)
+    users = [experiment for experiment, plan in zip(experiments, plans, strict=True) if identity in plan]
+    return Explanation(identity, own, judge_experiments(users, out, results))
+
+
+def _rows_beginning(root: Path, prefix: str) -> list[tuple[Path, Row]]:
+    mark = re.compile(rb'"id": ?"' + re.escape(prefix.encode()))
+    # To save time, only files with such an id are read row by row.
+    files = [folder / ROWS for folder in folders_with_rows(root)]
+    paths = [path for path in files if path.is_file() and mark.search(path.read_bytes())]
+    return [
+        (path.parent, row)
+        for path in paths
+        for identity, row in read_rows(path.parent).items()
+        if identity.startswith(prefix)
+    ]
 
 
 def render_rows(records: Sequence[Record], form: str, width: int | None = None) -> str:
@@ -34,35 +154,32 @@ def render_rows(records: Sequence[Record], form: str, width: int | None = None) 
     if form == "table":
         return _table(records, width) + "\n"
     if form == "jsonl":
-        return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in records)
-    return _csv(records)
-
-
-def _csv(records: Sequence[Record]) -> str:
-    found = frame(records).astype(object)
-    return Table([*found], found.where(found.notna(), None).to_numpy().tolist()).csv()
+        return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    data = frame(records).astype(object)
+    return Table([*data], data.where(data.notna(), None).to_numpy().tolist()).csv()
 
 
 def _table(records: Sequence[Record], width: int | None) -> str:
     """Return the columns in which rows differ as a table, and below it in a sentence what all have."""
     if not records:
         return "no rows"
-    shown_keys = _for_reading(columns(records))
-    same = [
-        key for key in shown_keys if all(key in one and one[key] == records[0].get(key) for one in records)
+    keys = _for_reading(columns(records))
+    first, *others = records
+    shared = [
+        key
+        for key in keys
+        if key not in _ALWAYS and all(key in row and row[key] == first.get(key) for row in records)
     ]
-    shared = [key for key in same if key not in _ALWAYS]
-    shown = [key for key in shown_keys if key not in shared]
-    lines = [[_text(key, one) for key in shown] for one in records]
+    shown = [key for key in keys if key not in shared]
+    lines = [[_text(key, record) for key in shown] for record in records]
     numbers = [i for i, key in enumerate(shown) if _is_number(key, records)]
     words = [i for i in range(len(shown)) if i not in numbers]
-    said = [f"{key} = {_text(key, records[0])}" for key in shared]
-    parts = [Table(shown, lines, words, numbers).terminal(width)]
-    if said and len(records) > 1:
-        parts.append(paragraph(f"the same in all {len(records)} rows: {', '.join(said)}", "", width))
-    elif said:
-        parts += [paragraph(line, "", width) for line in said]
-    return "\n\n".join(parts[:2]) + "".join(f"\n{line}" for line in parts[2:])
+    table = Table(shown, lines, words, numbers).terminal(width)
+    texts = [f"{key} = {_text(key, first)}" for key in shared]
+    if texts and others:
+        texts = [f"the same in all {len(records)} rows: {', '.join(texts)}"]
+    below = "\n".join(paragraph(text, "", width) for text in texts)
+    return f"{table}\n\n{below}" if below else table
 
 
 def _for_reading(keys: Sequence[str]) -> list[str]:
@@ -75,42 +192,42 @@ def _for_reading(keys: Sequence[str]) -> list[str]:
 
 
 def _is_number(key: str, records: Sequence[Record]) -> bool:
-    values = [one[key] for one in records if key in one]
+    values = [record[key] for record in records if key in record]
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
 
 
 _DECLARED = {column(quantity): quantity for quantity in QUANTITIES.values()}
 
 
-def _text(key: str, one: Record) -> str:
+def _text(key: str, row: Record) -> str:
     """Return a value as tables write it: quantities with their digits, truth values as yes and no."""
-    value: Any = one.get(key)
+    value: Any = row.get(key)
     if isinstance(value, int | float) and not isinstance(value, bool) and key in _DECLARED:
         return _DECLARED[key].text(value)
     return value_text(value)
 
 
-def render_explanation(found: Explanation, out: Path, width: int | None = None) -> str:
+def render_explanation(explanation: Explanation, out: Path, width: int | None = None) -> str:
     """Return the explanation; `out` is the folder of your own rows, `width` the columns of a terminal."""
-    parts = [_head(found)]
-    uses = ["\n".join(_use(found.identity, one, width)) for one in found.judgements]
+    parts = [_head(explanation)]
+    uses = ["\n".join(_use(explanation.identity, judgement, width)) for judgement in explanation.judgements]
     parts += uses or [paragraph(NO_CONFIG, "", width)]
-    if found.rows:
-        row = found.rows[0][1]
+    if explanation.rows:
+        row = explanation.rows[0][1]
         parts += [_section(title, lines) for title, lines in row_sections(row).items() if lines]
-    if command := run_command(found, out):
+    if command := run_command(explanation, out):
         parts.append(f"to run exactly this trial:\n  {command}")
     return "\n\n".join(parts)
 
 
-def run_command(found: Explanation, out: Path) -> str | None:
+def run_command(explanation: Explanation, out: Path) -> str | None:
     """Return the command that runs the trial, again where there is a row of yours; None without a config."""
-    if not found.judgements:
+    if not explanation.judgements:
         return None
-    holders = {folder for folder, _ in found.rows}
-    experiments = [one.experiment for one in found.judgements]
-    home = [one for one in experiments if any(folder.match(f"*/{one.name}") for folder in holders)]
-    words = ["kfeat", "run", str((home or experiments)[0].path), "--only", found.identity]
+    holders = {folder for folder, _ in explanation.rows}
+    experiments = [judgement.experiment for judgement in explanation.judgements]
+    of_rows = [one for one in experiments if any(folder.match(f"*/{one.name}") for folder in holders)]
+    words = ["kfeat", "run", str((of_rows or experiments)[0].path), "--only", explanation.identity]
     if any(folder.is_relative_to(out) for folder in holders):
         words.append("--force")
     if out != Path("runs"):
@@ -118,12 +235,12 @@ def run_command(found: Explanation, out: Path) -> str | None:
     return plain(shlex.join(words))
 
 
-def _head(found: Explanation) -> str:
-    if not found.rows:
-        return f"trial {found.identity}: planned, and there is no row of it"
-    (folder, row), *others = found.rows
+def _head(explanation: Explanation) -> str:
+    if not explanation.rows:
+        return f"trial {explanation.identity}: planned, and there is no row of it"
+    (folder, row), *others = explanation.rows
     reason = f": {row['reason']}" if "reason" in row else ""
-    lines = [f"trial {found.identity}: {row['status']}{reason}", f"  row in {folder}"]
+    lines = [f"trial {explanation.identity}: {row['status']}{reason}", f"  row in {folder}"]
     lines += [f"  another in {other} ({row['status']})" for other, row in others]
     return "\n".join(map(plain, lines))
 
@@ -179,22 +296,21 @@ def _use(identity: str, judgement: Judgement, width: int | None) -> Iterator[str
     quantity = cell.named(SCORE)
     yield plain(f"{experiment.path}: {experiment.title}")
     table = Path(judgement.place) / experiment.name / "table.md"
-    said = [f"cell '{judgement.names.of(cell)}' of {table}"]
+    texts = [f"cell '{judgement.names.of(cell)}' of {table}"]
     if cell.score:
         score = with_unit(quantity, cell.score.mean, cell.score.sd)
-        said[0] += f": {quantity.title} {score} over {len(cell.rows)} of {len(cell.trials)} runs"
-    for item in judgement.numbers:
-        if not any(map(holds, item.cells)):
-            continue
-        quantity, ours = cell.named(item.number.of), cell.of(item.number.of)
-        theirs = quantity.text(item.number.mean, item.number.sd)
-        shown = quantity.text(ours.mean, ours.sd) if ours else MISSING
-        numbers = f"{quantity.title} {theirs}, ours {shown}: {item.verdict}"
-        said.append(f"printed number, {item.number.where}: {numbers}")
+        texts[0] += f": {quantity.title} {score} over {len(cell.rows)} of {len(cell.trials)} runs"
+    for printed in judgement.numbers:
+        if any(map(holds, printed.cells)):
+            number = printed.number
+            quantity, ours = cell.named(number.of), cell.of(number.of)
+            shown = quantity.text(ours.mean, ours.sd) if ours else MISSING
+            sides = f"{quantity.title} {quantity.text(number.mean, number.sd)}, ours {shown}"
+            texts.append(f"printed number, {number.where}: {sides}: {printed.verdict}")
     for i, judged in enumerate(judgement.claims, start=1):
         if any(holds(cell) for case in judged.cases for cell in case.cells):
             value = f" ({judged.ours})" if judged.ours else ""
-            said.append(f"claim {i}, {judged.claim.where}: {judged.claim.text}: {judged.verdict}{value}")
-    yield from (paragraph(text, "  ", width) for text in said)
-    if len(said) == 1:
+            texts.append(f"claim {i}, {judged.claim.where}: {judged.claim.text}: {judged.verdict}{value}")
+    yield from (paragraph(text, "  ", width) for text in texts)
+    if len(texts) == 1:
         yield "  no printed number and no claim rests on it"

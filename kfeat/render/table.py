@@ -1,221 +1,352 @@
-"""The tables of an experiment, for the terminal, Markdown, LaTeX and CSV: the paper's own, then all cells."""
+"""One table, written for a terminal, in Markdown, in LaTeX and as CSV; and the texts and numbers in it.
 
-from collections.abc import Collection, Mapping, Sequence
-from math import floor, isfinite, log10
-from typing import Any
+Titles, labels, reasons and file names may hold anything. Each kind of output has one function that escapes
+them, and leaves text without special signs as it is.
+"""
 
-from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of
-from kfeat.analysis.names import Names, formulas
-from kfeat.experiments.config import Experiment
-from kfeat.experiments.paper import PRINTED_TIMES, TableLayout
-from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
-from kfeat.experiments.selectors import matches
-from kfeat.render import text
-from kfeat.render.escapes import latex, markdown
-from kfeat.render.layout import mirror, ratio_columns
-from kfeat.render.notes import cautions, notes, scores
-from kfeat.render.protocol import ranking
-from kfeat.render.tables import Table, bullets, paragraph
-from kfeat.render.text import MISSING, Ratio, ratio
-from kfeat.text import plain
+import csv
+import io
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
-# From so many lines on, the cells of each setting have a table of their own.
-LONG = 40
-_PLACE = ("dataset", "kernel")
-_TIME_TITLES = [one.title for one in PRINTED_TIMES.values()]
-# Columns of the CSV that stand there only where they have something to say.
-_OCCASIONAL = ("paper_test_time", "not_converged", "busy")
+from kfeat.text import in_yaml, plain
 
+if TYPE_CHECKING:
+    from kfeat.experiments.quantities import Quantity
 
-def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int | None = None) -> str:
-    """Return the report's tables as text; `style` is `terminal`, `markdown` or `latex`.
-
-    A terminal has `width` characters a line, or no limit. Raises ConfigError where a column of the paper's
-    table selects several cells.
-    """
-    kernels = formulas(cells)
-
-    def written(table: Table) -> str:
-        if style == "latex":
-            return table.latex(kernels)
-        return table.markdown() if style == "markdown" else table.terminal(width)
-
-    title = experiment.title
-    layout = _layout(experiment, cells)
-    tables = [mirror(layout, cells)] if layout else []
-    tables += [ranking(experiment, cells)] if experiment.ranking else []
-    parts = [written(table) for table in tables]
-    parts += [_heading("All cells", style, 2)] if tables else []
-    for place, table in _tables(experiment, cells, spread=style != "terminal"):
-        if place:
-            parts.append(_heading(place, style, 3, kernels))
-        parts.append(written(table))
-    body = "\n\n".join(parts)
-    if style == "latex":
-        head = "".join(f"% {plain(line)}\n" for line in (title, *notes(experiment, cells)))
-        return f"{head}{body}\n"
-    if style == "markdown":
-        return f"# {markdown(title)}\n\n{body}\n\n{bullets(notes(experiment, cells), markdown)}\n"
-    said = [paragraph(line, "", width) if width else plain(line) for line in cautions(experiment, cells)]
-    return "\n".join([plain(title), "", body, "", *said])
-
-
-def _layout(experiment: Experiment, cells: Sequence[Cell]) -> TableLayout | None:
-    """Return the layout of the paper's table; of a changed plan, with the columns that still have cells."""
-    layout = experiment.table
-    if layout is None or not experiment.changed:
-        return layout
-    chosen = [one for one in layout.columns if any(matches(one.cell, cell.trial) for cell in cells)]
-    return layout.model_copy(update={"columns": chosen}) if chosen else None
-
-
-def _heading(title: str, style: str, level: int, kernels: Collection[str] = ()) -> str:
-    if style == "latex":
-        return rf"\paragraph{{{latex(title, kernels)}}}"
-    return f"{'#' * level} {markdown(title)}" if style == "markdown" else plain(title)
-
-
-def _tables(experiment: Experiment, cells: Sequence[Cell], spread: bool) -> list[tuple[str, Table]]:
-    """Return the tables of all cells with their titles: one, or one per setting where it would be long."""
-    found = records(experiment, cells, spread)
-    if len(found) <= LONG:
-        return [("", _table(found))] if found else []
-    parts: dict[str, list[dict[str, str]]] = {}
-    for record in found:
-        title = ", ".join(record[key] for key in _PLACE if key in record)
-        rest = {key: value for key, value in record.items() if key not in _PLACE}
-        parts.setdefault(title, []).append(rest)
-    return [(title, _table(lines)) for title, lines in parts.items()]
-
-
-def _table(found: Sequence[dict[str, str]]) -> Table:
-    left = sum(key in (*_PLACE, "method") for key in found[0])
-    headers = [f"{key} (s)" if key in PHASES else key for key in found[0]]
-    lines = [list(record.values()) for record in found]
-    return Table(headers, lines, range(left), range(left, len(headers)), left)
-
-
-def records(experiment: Experiment, cells: Sequence[Cell], spread: bool = False) -> list[dict[str, str]]:
-    """Return one mapping of column -> text for each cell, without the columns that say nothing here.
-
-    With `spread`, seconds have their standard deviation, for which a terminal is too narrow.
-    """
-    kinds = scores(cells)
-    names = Names(cells)
-    found = [_record(cell, names, peers, kinds, spread) for peers in by_setting(cells) for cell in peers]
-    hidden = {
-        "dataset": len({r["dataset"] for r in found}) == 1,
-        "kernel": len({r["kernel"] for r in found}) == 1,
-        "difference": not any(cell.reported for cell in cells),
-        **{column: _empty(column, found) for column in ("paper", *_TIME_TITLES, "live features")},
+MISSING = "–"
+BUSY = "~"  # before a time of a busy machine, and what is made from it
+UNCONVERGED = "†"  # after what depends on a solver that did not converge
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+GAP = 2  # spaces between two columns
+NARROWEST = 12  # columns of text are not made narrower than that, nor than their longest word needs
+LONGEST = 118  # characters of a line of sentences, however wide the terminal is
+_COLOURS = {"good": 32, "half": 36, "open": 33, "explained": 35, "bad": 31, "none": 2}  # of ANSI terminals
+# What LaTeX would read as a command, and what its fonts may not have.
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"$\sim$",
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        "<": "$<$", ">": "$>$", "⟨": r"$\langle$", "⟩": r"$\rangle$", "‖": r"$\Vert$",
+        "±": r"$\pm$", "×": r"$\times$",
+        **{raised: f"$^{i}$" for i, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+         "κ": r"$\kappa$", "γ": r"$\gamma$", "α": r"$\alpha$", "–": "--", "†": r"$\dagger$",
     }
-    if all(cell.trial.measure for cell in cells):  # of maps alone: nothing is trained, and not all are timed
-        hidden |= {phase: _empty(phase, found) for phase in PHASES}
-        hidden["speed-up"] = True
-    return [{key: value for key, value in record.items() if not hidden.get(key)} for record in found]
+)  # fmt: skip
+# How the formulas of the kernels read as mathematics, in this order.
+_MATHS = (
+    (r"<x, y>", r"\\langle x,y\\rangle"),
+    (r"\|\|(.*?)\|\|", r"\\Vert \1\\Vert"),
+    (r"\^(\d\d+)", r"^{\1}"),
+    (r"\b(exp|sigma|gamma)\b", r"\\\1"),
+    (r" ([-+/]) ", r"\1"),
+    (r" = ([a-z][a-z ]*)", r" = \\mbox{\1}"),
+)
+# What may open an HTML tag or comment; the kernels' <x, y> is none in Markdown.
+_TAG = re.compile(r"<(?!x, y>)(?=[A-Za-z/!?])")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
-def _empty(column: str, found: Sequence[dict[str, str]]) -> bool:
-    return all(record[column] == MISSING for record in found)
+def value_text(value: Any) -> str:
+    """Return a value of a row: truth values as yes and no, lists and mappings as a config has them."""
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | dict):
+        return in_yaml(value)
+    return str(value)
 
 
-def _record(
-    cell: Cell, names: Names, peers: Sequence[Cell], kinds: Sequence[Quantity], spread: bool
-) -> dict[str, str]:  # fmt: skip
-    exact, ours, theirs, live = exact_of(cell, peers), cell.score, cell.reported, cell.mean("live")
-    quantity = cell.named(SCORE) if cell.rows else kinds[0]
-    score, times = MISSING, theirs.times if theirs else {}
-    if ours:
-        score = quantity.text(ours.mean, ours.sd) + text.UNCONVERGED * cell.shown(SCORE).unconverged
-    timed = f", {cell.timed_runs} timed" if 0 < cell.timed_runs < len(cell.rows) else ""  # not all of them
-    seconds = {phase: _seconds(cell, phase, spread) for phase in PHASES}
-    if cell.bound:  # it stands where most of the time goes
-        seconds["train" if cell.trial.solver else "map"] = text.shown(cell.bound, text.seconds)
-    return {
-        "dataset": names.dataset(cell),
-        "kernel": names.kernel(cell),
-        "method": names.in_setting(cell),
-        **{kind.heading: score if kind == quantity else MISSING for kind in kinds},
-        "paper": quantity.text(theirs.mean, theirs.sd) if theirs else MISSING,
-        "difference": quantity.change(ours.mean - theirs.mean) if ours and theirs else MISSING,
-        **seconds,
-        "speed-up": text.marked(ratio(exact, cell, "fit").number, text.factor),
-        **{one.title: times.get(name, MISSING) for name, one in PRINTED_TIMES.items()},
-        "live features": MISSING if live is None else f"{live:.0f}",
-        "runs": f"{len(cell.rows)}/{len(cell.trials)}{timed}",
-    }
+def seconds_text(value: float | None, sd: float | None = None) -> str:
+    """Return seconds and their deviation without their unit, as a column that names it has them."""
+    if value is None:
+        return MISSING
+    decimals = 3 if value < 1 else 1
+    return f"{value:.{decimals}f}" + ("" if sd is None else f" ± {sd:.{decimals}f}")
 
 
-def _seconds(cell: Cell, phase: str, spread: bool) -> str:
-    found = cell.of(phase) if spread else None
-    return text.shown(cell.shown(phase), lambda value: text.seconds(value, found.sd if found else None))
+def time(value: float | None) -> str:
+    """Return seconds as Pham & Pagh print times: `8.1 secs`, `6.7 mins`, `1.5 hours`."""
+    if value is None:
+        return MISSING
+    if value < 0.995:
+        return f"{value:.2g} secs"
+    for size, unit in ((1, "secs"), (60, "mins")):
+        if value / size < 59.95:
+            return f"{value / size:.1f} {unit}"
+    return f"{value / 3600:.1f} hours"
 
 
-def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
-    """Return every number of the table, of four digits at least, one line per cell.
+def factor_text(value: float | None) -> str:
+    """Return a ratio to three digits, such as `49.2×` and `1612×`."""
+    if value is None:
+        return MISSING
+    return f"{value:.0f}×" if value >= 100 else f"{value:.3g}×"
 
-    A ratio of the paper's table stands on the line of the cell by which it divides, with the ends of its 95 %
-    interval. Where any of them is from a busy machine, a last column says which, and where a solver did not
-    converge, one before it in how many runs.
+
+def with_unit(quantity: "Quantity", mean: float, sd: float | None = None) -> str:
+    """Return `mean ± sd`, or the mean alone, and the unit."""
+    return f"{quantity.text(mean, sd)} {quantity.unit}".rstrip()
+
+
+def markdown(text: str) -> str:
+    """Return the text for Markdown: no HTML, no links, and nothing that starts a block of its own."""
+    return _TAG.sub("&lt;", plain(text)).replace("](", r"]\(")
+
+
+def markdown_cell(text: str) -> str:
+    """Return the text for a cell of a Markdown table."""
+    return markdown(text).replace("|", r"\|")
+
+
+def markdown_verdict(text: str) -> str:
+    """Return the text for the tables and notes of verdicts, on one line and with every < as it is read."""
+    return markdown_cell(" ".join(text.split())).replace("<", "&lt;")
+
+
+def latex(text: str, formulas: Collection[str] = ()) -> str:
+    r"""Return the text for LaTeX, the formulas in it as mathematics: $(1+\langle x,y\rangle)^4$."""
+    typeset = _typeset(text, formulas, lambda words: plain(words).translate(_LATEX), mathematics)
+    # The end of a table's line before would take a bracket or a star for its own.
+    return "{}" * typeset.startswith(("[", "*")) + typeset
+
+
+def mathtext(text: str, formulas: Collection[str]) -> str:
+    """Return the text for matplotlib's mathtext, the formulas in it as mathematics, dollars as dollars."""
+    return _typeset(text, formulas, lambda words: words.replace("$", r"\$"), _matplotlib_mathematics)
+
+
+def _typeset(
+    text: str, formulas: Collection[str], words: Callable[[str], str], formula: Callable[[str], str]
+) -> str:
+    """Return the text with the longest formulas set by `formula`, and what stands between them by `words`."""
+    longest = max((known for known in formulas if known in text), key=len, default=None)
+    if longest is None:
+        return words(text)
+    before, _, after = text.partition(longest)
+    parts = [_typeset(part, formulas, words, formula) for part in (before, after)]
+    return formula(longest).join(parts)
+
+
+def _matplotlib_mathematics(formula: str) -> str:
+    # Matplotlib has no boxes of text.
+    parts = re.split(r"\\mbox\{([^}]*)\}", mathematics(formula))
+    parts[1::2] = [rf"\mathrm{{{words}}}".replace(" ", "\N{NO-BREAK SPACE}") for words in parts[1::2]]
+    return "".join(parts)
+
+
+def mathematics(formula: str) -> str:
+    """Return a kernel's formula as LaTeX."""
+    for pattern, replacement in _MATHS:
+        formula = re.sub(pattern, replacement, formula)
+    return f"${formula}$"
+
+
+def csv_text(text: str) -> str:
+    """Return the text for CSV; what a spreadsheet would take for a formula has an apostrophe before it."""
+    text = plain(text)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") and not _NUMBER.fullmatch(text) else text
+
+
+def terminal_width() -> int | None:
+    """Return the columns of the terminal that stdout is; None for a file or a pipe, which has no end."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def readable(width: int | None) -> int:
+    """Return the width of sentences, which are broken also where the lines of the output have no end."""
+    return min(LONGEST, width or LONGEST)
+
+
+def paragraph(text: str, indent: str = "  ", width: int | None = None) -> str:
+    """Return the text broken at the width of a terminal, its further lines indented deeper."""
+    further = indent + "  "
+    lines = wrap(
+        plain(text), readable(width), initial_indent=indent, subsequent_indent=further, break_on_hyphens=False
+    )
+    return "\n".join(lines)
+
+
+def bullets(lines: Iterable[str], escape: Callable[[str], str] = markdown_verdict) -> str:
+    """Return the lines as a list in Markdown."""
+    return "\n".join(f"- {escape(line)}" for line in lines)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Lines of cells below headers, and notes below these.
+
+    The cells are text; CSV has numbers too. The columns in `words` hold words, which may stand on several
+    lines of a terminal, as headers may; those in `right` are aligned to the right. Where a terminal is still
+    too narrow, the columns stand in several tables below each other, each of which begins with the first
+    `keys` columns. A cell that is a key of `tones` has that colour there.
+
+    `groups` are headers above the headers, each with the number of columns that it spans; only LaTeX has
+    room for them, elsewhere a group's name stands for its first column. LaTeX sets a space before each
+    further group of `group_size` lines.
     """
-    layout = _layout(experiment, cells)
-    ratios = ratio_columns(layout, cells) if layout else {}
-    names = Names(cells)
-    lines = [_flat(cell, names, peers, ratios) for peers in by_setting(cells) for cell in peers]
-    silent = [key for key in _OCCASIONAL if not any(line[key] for line in lines)]
-    lines = [{key: value for key, value in line.items() if key not in silent} for line in lines]
-    return Table.of(lines).csv()
+
+    headers: Sequence[str]
+    lines: Sequence[Sequence[Any]]
+    words: Collection[int] = (0,)
+    right: Collection[int] = ()
+    keys: int = 1
+    groups: Sequence[tuple[str, int]] = ()
+    group_size: int = 1
+    notes: Sequence[str] = ()
+    tones: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, records: Sequence[Mapping[str, Any]]) -> "Table":
+        """Return the table of mappings with the same keys, which are its headers."""
+        return cls([*(records[0] if records else ())], [[*record.values()] for record in records])
+
+    def terminal(self, width: int | None = None) -> str:
+        """Return the table with at most `width` characters a line; None sets no limit."""
+        cells = [[plain(cell) for cell in line] for line in (self._headers(), *self.lines)]
+        columns = list(zip(*cells, strict=True))
+        widths = [_longest(column) for column in columns]
+        blocks = [list(range(len(columns)))]
+        if width is not None:
+            narrow = _narrowed(columns, widths, width, self.words)
+            widths = _widened(narrow, widths, width, self.keys)
+            blocks = _blocks(widths, width, self.keys)
+        board = "\n\n".join(self._block(cells, widths, block) for block in blocks)
+        return "\n".join([board, *(paragraph(note, width=width) for note in self.notes)])
+
+    def markdown(self, escape: Callable[[str], str] = markdown_cell) -> str:
+        """Return the table and its notes as a list; without lines, the notes alone."""
+        board = self._tabulated(self._headers(), escape, "pipe" if self.right else "github")
+        shown = board if self.lines or not self.notes else ""
+        return "\n\n".join(filter(None, (shown, bullets(self.notes, escape))))
+
+    def latex(self, formulas: Collection[str] = ()) -> str:
+        """Return the table with the rules of booktabs, and with the formulas as mathematics."""
+
+        def escape(text: str) -> str:
+            return latex(text, formulas)
+
+        groups, rules, start = [], [], 1  # the line of groups, and the rules below them
+        for name, columns in self.groups:
+            groups.append(rf"\multicolumn{{{columns}}}{{c}}{{{escape(name)}}}" if name else "")
+            rules += [rf"\cmidrule(lr){{{start}-{start + columns - 1}}}"] if name else []
+            start += columns
+        spans = f"\n {' & '.join(groups)} \\\\\n{' '.join(rules)}" if groups else ""
+        body = self._tabulated(self.headers, escape, "latex_raw")
+        for rule in (rf"\toprule{spans}", r"\midrule", r"\bottomrule"):
+            body = body.replace(r"\hline", rule, 1)
+        return body
+
+    def csv(self) -> str:
+        """Return the table with numbers at full precision, and None as nothing."""
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows(
+            [csv_text(cell) if isinstance(cell, str) else cell for cell in line]
+            for line in (self.headers, *self.lines)
+        )
+        return out.getvalue()
+
+    def _headers(self) -> list[str]:
+        """Return one line of headers, in which a group's name stands for its first column."""
+        headers, start = list(self.headers), 0
+        for name, columns in self.groups:
+            headers[start] = name or headers[start]
+            start += columns
+        return headers
+
+    def _tabulated(self, headers: Sequence[str], escape: Callable[[str], str], form: str) -> str:
+        # Imported here, since `kfeat check` writes for terminals only.
+        from tabulate import tabulate
+
+        lines = [[escape(cell) for cell in line] for line in self.lines]
+        if form == "latex_raw" and self.group_size > 1:
+            for line in lines[self.group_size :: self.group_size]:
+                line[0] = rf"\addlinespace {line[0]}"
+        align = ["right" if i in self.right else "left" for i in range(len(headers))]
+        return tabulate(
+            lines, [*map(escape, headers)], form, disable_numparse=True, colalign=align if lines else None
+        )
+
+    def _block(self, cells: Sequence[Sequence[str]], widths: Sequence[int], block: Sequence[int]) -> str:
+        """Return some columns: headers, a rule, and each line in as many as its longest cell needs."""
+        printed, tones = [], self.tones if _has_colours() else {}
+        for line in cells:
+            parts = [wrap(line[i], widths[i]) for i in block]
+            for texts in zip_longest(*parts, fillvalue=""):
+                shown = []
+                for i, text in zip(block, texts, strict=True):
+                    aligned = text.rjust(widths[i]) if i in self.right else text.ljust(widths[i])
+                    shown.append(_coloured(aligned, tones.get(line[i])))
+                printed.append((" " * GAP).join(shown).rstrip())
+            if line is cells[0]:
+                printed.append((" " * GAP).join("-" * widths[i] for i in block))
+        return "\n".join(printed)
 
 
-def _flat(
-    cell: Cell, names: Names, peers: Sequence[Cell], ratios: Mapping[str, Mapping[Cell, Ratio]]
-) -> dict[str, Any]:
-    trial, reported = cell.trial, cell.reported
-    speed_up = ratio(exact_of(cell, peers), cell, "fit")
-    score, times = cell.score, reported.times if reported else {}
-    line: dict[str, Any] = {
-        "cell": trial.cell,
-        "dataset": names.dataset(cell),
-        "kernel": trial.kernel.formula,
-        "method": names.method(cell),
-        "metric": (cell.named(SCORE) if cell.rows else scores(names.cells)[0]).heading,
-        "mean": score and _rounded(score.mean, 6),
-        "sd": score and score.sd and _rounded(score.sd, 6),
-        "runs": len(cell.rows),
-        "planned": len(cell.trials),
-        "timed_runs": cell.timed_runs,
-        "paper_mean": reported and reported.mean,
-        "paper_sd": reported and reported.sd,
-        **{f"paper_{one.key}": times.get(name) for name, one in PRINTED_TIMES.items()},
-        "paper_where": reported and reported.where,
-        **_flat_ratio("speed_up", speed_up),
-    }
-    own = {title: found.get(cell, Ratio(Shown(None))) for title, found in ratios.items()}
-    for title, found in own.items():
-        line |= _flat_ratio(title, found)
-    for clock, suffix in CLOCKS.items():
-        for phase in PHASES:
-            seconds = cell.of(f"{phase}{suffix}", busy=True)
-            line[f"{phase}_{clock}_seconds"] = seconds and _rounded(seconds.mean, 4)
-            line[f"{phase}_{clock}_seconds_sd"] = seconds and seconds.sd and _rounded(seconds.sd, 4)
-    line["stopped_after_seconds"] = (cell.bound and not cell.rows and cell.bound.value) or None
-    line |= {f"{kind}_features": cell.mean(kind) for kind in ("live", "zero", "constant")}
-    busy: list[str] = [*(phase for phase in PHASES if cell.is_busy(phase))]
-    busy += [title for title, found in {"speed-up": speed_up, **own}.items() if found.number.busy]
-    busy += ["stopped"] * bool(cell.bound and cell.bound.busy)
-    return line | {"not_converged": len(cell.unconverged), "busy": " ".join(busy)}
+def _longest(texts: Iterable[str]) -> int:
+    return max(map(len, texts), default=0)
 
 
-def _flat_ratio(name: str, found: Ratio) -> dict[str, float | None]:
-    """Return a ratio and the ends of its interval; one that is only a bound has no number."""
-    value = None if found.number.sign else found.number.value
-    numbers = (value, *(found.interval or (None, None)))
-    keys = (name, f"{name}_low", f"{name}_high")
-    return {key: number and _rounded(number, 3) for key, number in zip(keys, numbers, strict=True)}
+# The columns of a terminal are first as wide as their longest cells. Where they do not fit, those of words
+# are narrowed, and what still does not fit moves to tables below. Then each is widened again as far as that
+# needs no further table, since the columns that moved may have left room.
+def _narrowed(
+    columns: Sequence[Sequence[str]], widths: Sequence[int], width: int, text: Collection[int]
+) -> list[int]:
+    """Return narrower columns, the widest first, until all fit or none has a place between words left."""
+    narrowed, least = list(widths), []
+    for i, (header, *cells) in enumerate(columns):
+        words = [word for cell in cells for word in cell.split()] if i in text else cells
+        longest = _longest([*words, *header.split()])
+        least.append(max(NARROWEST, min(longest, width // 3)) if i in text else longest)
+    while _length(narrowed, range(len(narrowed))) > width:
+        spare = [i for i in range(len(narrowed)) if narrowed[i] > least[i]]
+        if not spare:
+            break
+        narrowed[max(spare, key=narrowed.__getitem__)] -= 1
+    return narrowed
 
 
-def _rounded(number: float, decimals: int) -> float:
-    """Return a number with so many decimals, a small one with four digits that are not 0."""
-    if not number or not isfinite(number):
-        return number
-    return round(number, max(decimals, 3 - floor(log10(abs(number)))))
+def _widened(narrow: Sequence[int], natural: Sequence[int], width: int, keys: int) -> list[int]:
+    """Return the widths, each as near to what is natural as the same number of tables has room for."""
+    widths, count = list(narrow), len(_blocks(narrow, width, keys))
+    for i, most in enumerate(natural):
+        for wider in range(most, widths[i], -1):
+            tried = [*widths[:i], wider, *widths[i + 1 :]]
+            blocks = _blocks(tried, width, keys)
+            if len(blocks) == count and all(_length(tried, block) <= width for block in blocks):
+                widths = tried
+                break
+    return widths
+
+
+def _length(widths: Sequence[int], block: Sequence[int]) -> int:
+    return sum(widths[i] for i in block) + GAP * (len(block) - 1)
+
+
+def _blocks(widths: Sequence[int], width: int, keys: int) -> list[list[int]]:
+    """Return which columns stand in which table: the keys in all of them, of the others as many as fit."""
+    blocks = [list(range(keys))]
+    for i in range(keys, len(widths)):
+        if _length(widths, [*blocks[-1], i]) > width and len(blocks[-1]) > keys:
+            blocks.append(list(range(keys)))
+        blocks[-1].append(i)
+    return blocks
+
+
+def _has_colours() -> bool:
+    """Tell whether stdout is a terminal that shows colours, and nobody asks for none (NO_COLOR)."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
+
+
+def _coloured(text: str, tone: str | None) -> str:
+    words = text.strip()
+    return text.replace(words, f"\x1b[{_COLOURS[tone]}m{words}\x1b[0m") if tone and words else text

@@ -1,16 +1,20 @@
-"""What a search has found: sentences, a table of the candidates, and files below runs/."""
+"""What a search has found: sentences, a table of the candidates, a figure, and files below runs/."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from kfeat.analysis.names import in_words
 from kfeat.experiments.component import read_component
 from kfeat.files import replacing_together
 from kfeat.own.candidates import solver_of
 from kfeat.own.search import Scored, SearchResult
-from kfeat.render.tables import Table, bullets
+from kfeat.render.table import MISSING, Table, bullets
+from kfeat.text import plain
 
 SHOWN = 12  # lines of the terminal's table
 HEADERS = ("rows", "scale", "kernel", "map", "solver", "score", "spread", "seconds")
+WIDTH, HEIGHT = 6.4, 3.9  # of the figure, in inches
 
 
 def score_text(value: float, regression: bool) -> str:
@@ -23,117 +27,164 @@ def spread_text(value: float, regression: bool) -> str:
     return f"{value:.4f}" if regression else f"{100 * value:.2f}"
 
 
-def sentences(found: SearchResult) -> list[str]:
+def sentences(result: SearchResult) -> list[str]:
     """Return what was found, a sentence each; what the budget left no time for is said to be missing."""
-    regression, best = found.facts.task == "regression", found.best
+    regression, best = result.facts.task == "regression", result.best
 
-    def of(one: Scored) -> str:
-        return f"{score_text(one.score, regression)} ± {spread_text(one.sd, regression)}"
+    def of(scored: Scored) -> str:
+        return f"{score_text(scored.score, regression)} ± {spread_text(scored.sd, regression)}"
 
-    said = [
-        f"The best of {len({one.candidate for one in found.scored})} candidates is {_method(best)}: "
-        f"{of(best)} by cross-validation on {best.n:,} of {found.facts.n_train:,} training rows (mean and "
+    lines = [
+        f"The best of {len({scored.candidate for scored in result.scored})} candidates is {_method(best)}: "
+        f"{of(best)} by cross-validation on {best.n:,} of {result.facts.n_train:,} training rows (mean and "
         "standard deviation of the folds)."
     ]
-    if found.before is not None:
-        scores = f"The config's own kernel and map score {of(found.before)} there, with C chosen likewise."
-        same = found.before.candidate == best.candidate
-        said.append("It is the config's own kernel and map." if same else scores)
+    if result.before is not None:
+        scores = f"The config's own kernel and map score {of(result.before)} there, with C chosen likewise."
+        same = result.before.candidate == best.candidate
+        lines.append("It is the config's own kernel and map." if same else scores)
     else:
-        own = [one.reason for one in found.scored if one.candidate in found.own and one.reason]
-        said.append(f"The config's own kernel and map have no score there{f' ({own[0]})' if own else ''}.")
-    if found.exact is None:
-        said.append("No exact kernel method was scored within the budget.")
-    elif found.exact.candidate != best.candidate:
-        said.append(
-            f"On {found.exact.n:,} training rows the best exact kernel method scores {of(found.exact)}."
+        reasons = [
+            scored.reason for scored in result.scored if scored.candidate in result.own and scored.reason
+        ]
+        lines.append(
+            f"The config's own kernel and map have no score there{f' ({reasons[0]})' if reasons else ''}."
         )
-    tested = f"On the {found.facts.n_test:,} test rows, by which nothing was chosen"
-    row = found.tests.get(best, {})
+    if result.exact is None:
+        lines.append("No exact kernel method was scored within the budget.")
+    elif result.exact.candidate != best.candidate:
+        lines.append(
+            f"On {result.exact.n:,} training rows the best exact kernel method scores {of(result.exact)}."
+        )
+    tested = f"On the {result.facts.n_test:,} test rows, by which nothing was chosen"
+    row = result.tests.get(best, {})
     if "score" in row:
-        said.append(f"{tested}, the best scores {score_text(row['score'], regression)}.")
+        lines.append(f"{tested}, the best scores {score_text(row['score'], regression)}.")
     else:
         why = row.get("failed", "the budget had no time to train on all training rows")
-        said.append(f"{tested}, the best has no score yet: {why}.")
-    return said
+        lines.append(f"{tested}, the best has no score yet: {why}.")
+    return lines
 
 
-def _method(one: Scored) -> str:
-    """Return a candidate in words."""
-    scale, kernel, feature_map, solver = _names(one)
+def _method(scored: Scored) -> str:
+    scale, kernel, feature_map, solver = _names(scored)
     return f"{feature_map}, {kernel}, with {solver}, scale {scale}"
 
 
-def _names(one: Scored) -> list[str]:
+def _names(scored: Scored) -> list[str]:
     """Return scaling, kernel, map and solver in words."""
-    candidate, feature_map = one.candidate, "exact"
-    solver = {"name": candidate.loss} if one.reason else solver_of(candidate, one.value, {})
+    candidate, feature_map = scored.candidate, "exact"
+    solver = {"name": candidate.loss} if scored.reason else solver_of(candidate, scored.value, {})
     if candidate.map is not None:
         component = read_component(candidate.map, "map")
         feature_map, size = in_words(component), component.parameters.get("n_components")
         if size is not None and "n_components" not in component.given:  # where it is the default
             feature_map += f" n_components={size}"
     values = [f"{key}={value:g}" if key in ("C", "alpha") else str(value) for key, value in solver.items()]
-    return [
-        candidate.scale,
-        in_words(read_component(candidate.kernel, "kernel")),
-        feature_map,
-        " ".join(values),
-    ]
+    kernel = in_words(read_component(candidate.kernel, "kernel"))
+    return [candidate.scale, kernel, feature_map, " ".join(values)]
 
 
-def tests(found: SearchResult, width: int | None) -> str:
+def tests(result: SearchResult, width: int | None) -> str:
     """Return a table of what was trained on all training rows: the best, the quickest, the exact method."""
-    regression, lines = found.facts.task == "regression", []
-    for one, row in found.tests.items():
-        names = ["the most accurate"] * (one == found.best)
-        names += ["the quickest within half a point"] * (one == found.quickest)
-        names = names or (["exact"] if one.candidate.exact else ["fewest features"])
+    regression, lines = result.facts.task == "regression", []
+    for scored, row in result.tests.items():
+        names = ["the most accurate"] * (scored == result.best)
+        names += ["the quickest within half a point"] * (scored == result.quickest)
+        names = names or (["exact"] if scored.candidate.exact else ["fewest features"])
         if "score" in row:
             numbers = score_text(row["score"], regression), f"{row['train']:.2f}", f"{row['predict']:.4f}"
-            lines.append([", ".join(names), _method(one), *numbers])
+            lines.append([", ".join(names), _method(scored), *numbers])
     if not lines:
         return ""
     headers = ("trained on all training rows", "method", "test score", "train (s)", "1,000 rows (s)")
     return Table(headers, lines, (0, 1), (2, 3, 4)).terminal(width)
 
 
-def ended(one: Scored) -> str:
+def ended(scored: Scored) -> str:
     """Return in a word how a candidate without a score ended."""
-    return "too long" if one.took_too_long else "failed"
+    return "too long" if scored.took_too_long else "failed"
 
 
-def candidates(found: SearchResult) -> list[tuple[Scored, list[str]]]:
+def candidates(result: SearchResult) -> list[tuple[Scored, list[str]]]:
     """Return the candidates with their lines of a table, first the best of those on the most rows."""
-    regression, lines = found.facts.task == "regression", []
-    for one in sorted(found.scored, key=lambda one: (-one.n, -one.score, one.seconds)):
-        score = (score_text(one.score, regression), spread_text(one.sd, regression))
-        scores = (ended(one), "–") if one.reason else score
-        lines.append((one, [f"{one.n:,}", *_names(one), *scores, f"{one.seconds:.2f}"]))
+    regression, lines = result.facts.task == "regression", []
+    for scored in sorted(result.scored, key=lambda scored: (-scored.n, -scored.score, scored.seconds)):
+        score, spread = score_text(scored.score, regression), spread_text(scored.sd, regression)
+        if scored.reason:
+            score, spread = ended(scored), MISSING
+        line = [f"{scored.n:,}", *_names(scored), score, spread, f"{scored.seconds:.2f}"]
+        lines.append((scored, line))
     return lines
 
 
-def terminal(found: SearchResult, width: int | None) -> str:
+def terminal(result: SearchResult, width: int | None) -> str:
     """Return the best candidates as a table that fits a terminal."""
-    lines = [line for _, line in candidates(found)[:SHOWN]]
+    lines = [line for _, line in candidates(result)[:SHOWN]]
     return Table(HEADERS, lines, range(1, 5), (0, 6, 7)).terminal(width)
 
 
-def write_report(found: SearchResult, title: str, folder: Path) -> None:
+def write_report(result: SearchResult, title: str, folder: Path) -> None:
     """Write table.csv, table.md, figure.svg and figure.png below `folder`, all or none of them."""
-    from kfeat.render.figures.tuning import draw_search
-
-    lines = candidates(found)
-    of_all = Table([*HEADERS, "why not"], [[*line, one.reason] for one, line in lines])
-    numbers = [
+    table = Table([*HEADERS, "why not"], [[*line, scored.reason] for scored, line in candidates(result)])
+    records = [
         dict(zip(HEADERS, line, strict=True))
-        | {"rows": one.n, "score": one.score, "spread": one.sd, "seconds": round(one.seconds, 3)}
-        | {"own": one.candidate in found.own, "why not": one.reason}
-        for one, line in lines
+        | {"rows": scored.n, "score": scored.score, "spread": scored.sd, "seconds": round(scored.seconds, 3)}
+        | {"own": scored.candidate in result.own, "why not": scored.reason}
+        for scored, line in candidates(result)
     ]
     with replacing_together() as beside:
         new = beside(folder)
-        (new / "table.csv").write_text(Table.of(numbers).csv(), encoding="utf-8")
-        page = f"{bullets(sentences(found), str)}\n\n{of_all.markdown()}\n"
+        (new / "table.csv").write_text(Table.of(records).csv(), encoding="utf-8")
+        page = f"{bullets(sentences(result), str)}\n\n{table.markdown()}\n"
         (new / "table.md").write_text(page, encoding="utf-8")
-        draw_search(found, title, [new / "figure.svg", new / "figure.png"])
+        _draw(result, title, [new / "figure.svg", new / "figure.png"])
+
+
+def _draw(result: SearchResult, title: str, paths: Sequence[Path]) -> None:
+    """Draw score against seconds of what was scored on the most rows, with rings around the best."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from kfeat.render.figures.marks import RC, logarithmic, save, shared_legend, wrapped
+
+    with matplotlib.rc_context(RC):
+        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        axes = figure.add_subplot()
+        regression = result.facts.task == "regression"
+        candidates = [scored for scored in result.scored if not scored.reason and scored.n == result.best.n]
+        handles = _marks(axes, result, candidates, 1.0 if regression else 100.0)
+        logarithmic(axes, "x", [scored.seconds for scored in candidates])
+        axes.set_xlabel(f"seconds of cross-validation on {result.best.n:,} training rows, one value of C")
+        axes.set_ylabel("cross-validated R²" if regression else "cross-validated accuracy (%)")
+        figure.suptitle(wrapped(plain(title), WIDTH - 0.1, 1.05))
+        shared_legend(figure, handles, WIDTH)
+        save(figure, paths)
+
+
+def _marks(axes: Any, result: SearchResult, candidates: Sequence[Scored], factor: float) -> list[Any]:
+    """Draw a mark per candidate by kernel and map; return what the legend names."""
+    from matplotlib.lines import Line2D
+
+    from kfeat.render.figures.marks import COLOURS, MARKERS
+
+    names = dict.fromkeys(scored.candidate.name for scored in candidates)
+    styles: dict[str, dict[str, Any]] = {
+        name: {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
+        for i, name in enumerate(names)
+    }
+    for scored in candidates:
+        style = styles[scored.candidate.name]
+        axes.plot([scored.seconds], [factor * scored.score], alpha=0.7, **style)
+    handles = [
+        Line2D([], [], ls="none", label=name.replace("_", " "), **style) for name, style in styles.items()
+    ]
+    ring: dict[str, Any] = {"marker": "o", "color": "black", "fillstyle": "none", "ls": "none"}
+    quickest = result.quickest or result.best
+    for scored, size, label in (
+        (result.best, 9, "the most accurate"),
+        (quickest, 13, "the quickest to predict"),
+    ):
+        axes.plot([scored.seconds], [factor * scored.score], zorder=4, ms=size, **ring)
+        handles.append(Line2D([], [], label=label, ms=size, **ring))
+    return handles

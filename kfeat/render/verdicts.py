@@ -9,15 +9,21 @@ from pathlib import Path
 from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.claims import Cited
-from kfeat.analysis.comparisons import ABSOLUTE_ROUNDING, FALSE_ALARM, FLIP_SHARE, RELATIVE_ROUNDING
 from kfeat.analysis.judgement import UNEXPLAINED, Judgement
-from kfeat.analysis.numbers import AGREE, TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
+from kfeat.analysis.numbers import (
+    ABSOLUTE_ROUNDING,
+    AGREE,
+    FALSE_ALARM,
+    FLIP_SHARE,
+    RELATIVE_ROUNDING,
+    TIME_FACTOR,
+    NumberVerdict,
+    PrintedRatio,
+    Reproduction,
+)
 from kfeat.experiments.paper import PRINTED_TIMES, Explainable
 from kfeat.experiments.quantities import SCORE
-from kfeat.render import text
-from kfeat.render.escapes import markdown_verdict
-from kfeat.render.tables import Table, paragraph, readable
-from kfeat.render.text import MISSING
+from kfeat.render.table import MISSING, Table, factor_text, markdown_verdict, paragraph, readable, time
 from kfeat.text import plain
 
 NUMBER_HEADERS = ("number", "ours", "runs", "paper", "difference", "95 % interval", "verdict", "where")
@@ -70,9 +76,12 @@ def scoreboard(
         return plain(f"{experiment.title}: no rows in {folder}; `kfeat run {experiment.path}` makes them")
     lines = [plain(experiment.title)]
     if results is not None:
-        said = f"no rows in {folder}: these are the published ones of {results}; "
-        lines.append(paragraph(f"{said}`kfeat run {experiment.path}` makes your own", "", width))
-    lines += _terminal(judgement, width)
+        source = f"no rows in {folder}: these are the published ones of {results}; "
+        lines.append(paragraph(f"{source}`kfeat run {experiment.path}` makes your own", "", width))
+    for table in tables(judgement).values():
+        if table.headers is NUMBER_HEADERS:
+            table = replace(table, headers=("against the paper", *table.headers[1:]))
+        lines += ["", table.terminal(readable(width))]
     if judgement.has_published:
         lines += _compared_cells(judgement, width, against)
     elif against is not None:
@@ -80,29 +89,19 @@ def scoreboard(
     elif results is None:
         lines += ["", "against the published rows: none are published"]
     if against is not None:
-        both = {item.cell.trial.cell for item in judgement.comparisons}
+        both = {comparison.cell for comparison in judgement.comparisons}
         for cell in judgement.cells:
-            if cell.rows and cell.trial.cell not in both:
+            if cell.rows and cell not in both:
                 lines.append(paragraph(f"not in {against}: {judgement.names.of(cell)}", "", width))
     return "\n".join([*lines, *_lacking(judgement, width)]) + "\n"
 
 
-def _terminal(judgement: Judgement, width: int | None) -> list[str]:
-    lines = []
-    for table in tables(judgement).values():
-        if table.headers is NUMBER_HEADERS:
-            table = replace(table, headers=("against the paper", *table.headers[1:]))
-        lines += ["", table.terminal(readable(width))]
-    return lines
-
-
 def _compared_cells(judgement: Judgement, width: int | None, against: Path | None) -> list[str]:
-    """Return the comparison with other rows, and what it rests on."""
     lines = []
-    for item in judgement.comparisons:
-        style = ".3f" if item.cell.named(SCORE).name == "accuracy" else ".2g"
-        change, limit = f"{item.change:+{style}}", f"±{item.limit:{style}}"
-        lines.append([judgement.names.of(item.cell), change, limit, item.test, item.verdict])
+    for compared in judgement.comparisons:
+        style = ".3f" if compared.cell.named(SCORE).name == "accuracy" else ".2g"
+        change, limit = f"{compared.change:+{style}}", f"±{compared.limit:{style}}"
+        lines.append([judgement.names.of(compared.cell), change, limit, compared.test, compared.verdict])
     note = (
         f"false alarms: at most {FALSE_ALARM:g} a check, if rounding flips at most {100 * FLIP_SHARE:g} % of "
         f"the predictions and moves an error by at most {100 * RELATIVE_ROUNDING:g} % of it "
@@ -113,53 +112,49 @@ def _compared_cells(judgement: Judgement, width: int | None, against: Path | Non
 
 
 def _lacking(judgement: Judgement, width: int | None) -> list[str]:
-    """Return which trials failed, and which cells are missing."""
-    said = [f"failed: trial {row['id']}: {row['reason']}" for row in judgement.failed]
+    lines = [f"failed: trial {row['id']}: {row['reason']}" for row in judgement.failed]
     for cell in judgement.cells:
         if not cell.rows and not cell.failed:
             why = f", stopped: {cell.stopped[0]['reason']}" if cell.stopped else ""
-            said.append(f"missing: {judgement.names.of(cell)}{why}")
-    return [paragraph(one, "", width) for one in said]
+            lines.append(f"missing: {judgement.names.of(cell)}{why}")
+    return [paragraph(line, "", width) for line in lines]
 
 
 def number_entries(judgement: Judgement) -> list[tuple[NumberVerdict, Cell, list[str]]]:
     """Return each printed number with each cell that it speaks of, and its line under NUMBER_HEADERS."""
     entries = []
-    for item in judgement.numbers:
-        judged = {found.cell: found for found in item.reproductions}
-        for cell in item.cells:
-            number, quantity, found = item.number, cell.named(item.number.of), cell.of(item.number.of)
+    for judged in judgement.numbers:
+        reproductions = {reproduction.cell: reproduction for reproduction in judged.reproductions}
+        for cell in judged.cells:
+            number, quantity, ours = judged.number, cell.named(judged.number.of), cell.of(judged.number.of)
             line = [
                 judgement.names.of(cell),
-                quantity.text(found.mean, found.sd) if found else MISSING,
+                quantity.text(ours.mean, ours.sd) if ours else MISSING,
                 f"{len(cell.rows)}/{len(cell.trials)}",
                 quantity.text(number.mean, number.sd),
-                *_compared(item, judged.get(cell)),
+                *_difference(judged, reproductions.get(cell)),
                 number.where,
             ]
-            entries.append((item, cell, line))
+            entries.append((judged, cell, line))
     return entries
 
 
-def _compared(item: NumberVerdict, found: Reproduction | None) -> list[str]:
-    """Return the difference with its interval, and the verdict."""
-    if found is None:
+def _difference(judged: NumberVerdict, reproduction: Reproduction | None) -> list[str]:
+    if reproduction is None:
         return [MISSING, MISSING, "missing"]
-    change = found.quantity.change
-    interval = MISSING if found.interval is None else f"[{', '.join(map(change, found.interval))}]"
-    return [change(found.difference), interval, item.of(found)]
+    change, interval = reproduction.quantity.change, reproduction.interval
+    ends = MISSING if interval is None else f"[{', '.join(map(change, interval))}]"
+    return [change(reproduction.difference), ends, judged.of(reproduction)]
 
 
 def _number_notes(judgement: Judgement) -> list[str]:
     """Return why numbers differ, when a number counts as reproduced, and what the plan lacks."""
-    said = [
-        f"{judgement.names.of(item.cells[0])}: {words}"
-        for item in judgement.numbers
-        if item.cells
-        and item.verdict not in AGREE
-        and (words := said_of(item.number, item.cited, item.verdict))
-    ]
-    return said + number_rules(judgement)
+    notes = []
+    for judged in judgement.numbers:
+        words = explanation_of(judged.number, judged.cited, judged.verdict)
+        if words and judged.cells and judged.verdict not in AGREE:
+            notes.append(f"{judgement.names.of(judged.cells[0])}: {words}")
+    return notes + number_rules(judgement)
 
 
 def number_rules(judgement: Judgement) -> list[str]:
@@ -177,9 +172,9 @@ def number_rules(judgement: Judgement) -> list[str]:
         f"within the error, within the slack: the difference is at most {slack}, or two of the printed "
         f"standard deviations, of {reported.source}; within the error if its 95 % interval has 0 inside",
         *(
-            f"not in this plan: {item.number.where}, {item.number.mean:g} for {item.number.cell}"
-            for item in judgement.numbers
-            if not item.cells
+            f"not in this plan: {judged.number.where}, {judged.number.mean:g} for {judged.number.cell}"
+            for judged in judgement.numbers
+            if not judged.cells
         ),
     ]
 
@@ -189,36 +184,36 @@ def beside(judgement: Judgement) -> Table:
 
     Of the times `fit` has columns always, another where one is printed.
     """
-    printed = {name for item in judgement.numbers for name in item.number.times}
+    printed = {name for judged in judgement.numbers for name in judged.number.times}
     names = [name for name in PRINTED_TIMES if name == "fit" or name in printed]
     headers = ["number", "deviation", "paper", *_RATIO]
     for name in names:
         headers += [PRINTED_TIMES[name].name, "runs", PRINTED_TIMES[name].title, *_TIME_RATIO]
     lines = []
-    for item, cell in [(number, cell) for number in judgement.numbers for cell in number.cells]:
-        deviation, times = item.deviation(cell), item.times(cell)
+    pairs = [(number, cell) for number in judgement.numbers for cell in number.cells]
+    for judged, cell in pairs:
+        number, deviation, times = judged.number, judged.deviation(cell), judged.times(cell)
         if deviation is None and not times:
             continue
-        quantity, scores = cell.named(item.number.of), cell.of(item.number.of)
+        quantity, scores = cell.named(number.of), cell.of(number.of)
         ours = quantity.text(scores.sd) if scores and scores.sd is not None else MISSING
-        theirs = MISSING if not item.number.sd else quantity.text(item.number.sd)
+        theirs = quantity.text(number.sd) if number.sd else MISSING
         line = [judgement.names.of(cell), ours, theirs, *_ratio(deviation)]
         for name in names:
             seconds = cell.of(name)
-            line += [text.time(seconds.mean), str(seconds.n)] if seconds else [MISSING, "0"]
-            line += [item.number.times.get(name, MISSING), *_ratio(times.get(name))]
+            line += [time(seconds.mean), str(seconds.n)] if seconds else [MISSING, "0"]
+            line += [number.times.get(name, MISSING), *_ratio(times.get(name))]
         lines.append(line)
     words = [i for i, header in enumerate(headers) if header in ("number", *_RATIO, *_TIME_RATIO)]
     return _table(headers, lines, words, notes=_beside_notes(judgement) if lines else [])
 
 
-def _ratio(found: PrintedRatio | None) -> list[str]:
-    """Return a ratio with its interval, and its verdict."""
-    if found is None or found.interval is None:
-        return [MISSING, MISSING if found is None else found.verdict]
-    low, high = found.interval
-    upper = "∞" if high == inf else text.factor(high)
-    return [f"{text.factor(found.number)} [{text.factor(low)}, {upper}]", found.verdict]
+def _ratio(ratio: PrintedRatio | None) -> list[str]:
+    if ratio is None or ratio.interval is None:
+        return [MISSING, MISSING if ratio is None else ratio.verdict]
+    low, high = ratio.interval
+    upper = "∞" if high == inf else factor_text(high)
+    return [f"{factor_text(ratio.number)} [{factor_text(low)}, {upper}]", ratio.verdict]
 
 
 def _beside_notes(judgement: Judgement) -> list[str]:
@@ -235,34 +230,34 @@ def _beside_notes(judgement: Judgement) -> list[str]:
     ]
 
 
-def said_of(said: Explainable, cited: Sequence[Cited], verdict: str) -> str:
+def explanation_of(entry: Explainable, cited: Sequence[Cited], verdict: str) -> str:
     """Return what a config says of a difference, with the claims that it rests on; or nothing."""
     if verdict == claims.MISSING:
         return ""
-    if said.unexplained and verdict in UNEXPLAINED:
-        return f"not explained: {said.unexplained}"
-    if not said.explanation:
+    if entry.unexplained and verdict in UNEXPLAINED:
+        return f"not explained: {entry.unexplained}"
+    if not entry.explanation:
         return ""
-    shown = ", ".join(f"{one.citation} ({one.verdict})" for one in cited) or "none, so nothing is explained"
-    return f"{said.explanation.rstrip()} Evidence: {shown}."
+    evidence = ", ".join(f"{claim.citation} ({claim.verdict})" for claim in cited)
+    return f"{entry.explanation.rstrip()} Evidence: {evidence or 'none, so nothing is explained'}."
 
 
 def claim_lines(judgement: Judgement) -> list[list[str]]:
     """Return a line per claim."""
     lines = []
-    for i, item in enumerate(judgement.claims, start=1):
-        where = ", ".join(filter(None, (item.claim.where, CLAIM_KINDS[item.claim.kind])))
-        lines.append([f"{i}. {item.claim.text}", where, item.ours, item.paper, item.verdict])
+    for i, judged in enumerate(judgement.claims, start=1):
+        where = ", ".join(filter(None, (judged.claim.where, CLAIM_KINDS[judged.claim.kind])))
+        lines.append([f"{i}. {judged.claim.text}", where, judged.ours, judged.paper, judged.verdict])
     return lines
 
 
 def claim_notes(judgement: Judgement) -> list[str]:
     """Return, by their numbers, which bounds came after the rows, and why claims do not stand as printed."""
     notes = []
-    for i, item in enumerate(judgement.claims, start=1):
-        if before := item.claim.bound_before:
+    for i, judged in enumerate(judgement.claims, start=1):
+        if before := judged.claim.bound_before:
             notes.append(f"{i}. The bound was set after the rows were seen; before: {before}")
-        words = said_of(item.claim, item.cited, item.verdict)
-        if words and item.verdict != claims.REPRODUCED:
+        words = explanation_of(judged.claim, judged.cited, judged.verdict)
+        if words and judged.verdict != claims.REPRODUCED:
             notes.append(f"{i}. {words}")
     return notes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kfeat.experiments.clock import environment
-from kfeat.render.tables import Table
+from kfeat.render.table import Table
 
 Record = dict[str, Any]
 HEADINGS = {

@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from kfeat.analysis.certainty import LONG_TIME, SHORT_TIME, error_of, paired
+from kfeat.analysis.cells import error_of, paired
 from kfeat.analysis.claims import claim_verdicts
-from kfeat.analysis.statistics import KNOWN, Summary, growth_exponent, ratio_interval, share_interval
+from kfeat.analysis.statistics import (
+    KNOWN,
+    LONG_TIME,
+    SHORT_TIME,
+    Summary,
+    growth_exponent,
+    ratio_interval,
+    share_interval,
+)
 from kfeat.experiments.config import load_experiment
 from tests.cells import cells_with, fake_row
 

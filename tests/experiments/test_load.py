@@ -13,10 +13,9 @@ from kfeat.experiments.component import experiment_name
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.paper import reported_numbers
 from kfeat.experiments.plan import plan
-from kfeat.render.files import check_report
-from kfeat.render.layout import mirror, mirror_notes
-from kfeat.render.protocol import ranked
-from kfeat.render.table import records
+from kfeat.render.paper_table import paper_table, paper_table_notes
+from kfeat.render.report import check_report, records
+from kfeat.render.switches import ranked
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 
@@ -46,8 +45,8 @@ def test_every_config_of_the_house_is_valid(path):
     named = [tuple(map(one.get, ("dataset", "kernel", "method"))) for one in records(experiment, cells)]
     assert len(set(named)) == len(cells)
     if experiment.table:
-        assert mirror(experiment.table, cells).lines
-        assert not [note for note in mirror_notes(experiment.table, cells) if "this plan" in note]
+        assert paper_table(experiment.table, cells).lines
+        assert not [note for note in paper_table_notes(experiment.table, cells) if "this plan" in note]
 
 
 def test_lists_are_grids_and_items_are_unions(write):

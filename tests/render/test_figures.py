@@ -12,9 +12,8 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.render.figures.figure import DIGITS, draw, figure_of
 from kfeat.render.figures.marks import RC, SVG, logarithmic
-from kfeat.render.figures.printed import check_figure
-from kfeat.render.files import FILES, write_report
-from kfeat.render.table import records, render
+from kfeat.render.paper_table import check_figure
+from kfeat.render.report import FILES, records, render, write_report
 from tests.cells import cells_with, fake_row
 
 KERNELS = """\

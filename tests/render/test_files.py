@@ -7,7 +7,7 @@ import pytest
 from kfeat.errors import StoreError
 from kfeat.experiments.row import ROWS, read_rows, write_rows
 from kfeat.files import replacing_together
-from kfeat.render.files import FILES, PUBLISHED, is_current, publish, write_report
+from kfeat.render.report import FILES, PUBLISHED, is_current, publish, write_report
 
 
 def contents(folder):

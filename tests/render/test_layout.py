@@ -7,9 +7,9 @@ import pytest
 from kfeat.analysis.cells import Shown
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
-from kfeat.render.layout import mirror, mirror_notes
-from kfeat.render.table import render, render_csv
-from kfeat.render.text import factor, shown, time
+from kfeat.render.paper_table import paper_table, paper_table_notes, shown
+from kfeat.render.report import render, render_csv
+from kfeat.render.table import factor_text, time
 from tests.cells import cells_with, fake_row
 
 
@@ -96,11 +96,11 @@ def timed(trial, score, seconds):
 
 
 def lines_of(experiment, make=row):
-    return list(mirror(experiment.table, cells_with(experiment, make)).lines)
+    return list(paper_table(experiment.table, cells_with(experiment, make)).lines)
 
 
 def said_of(experiment, make=row):
-    return mirror_notes(experiment.table, cells_with(experiment, make))
+    return paper_table_notes(experiment.table, cells_with(experiment, make))
 
 
 def nothing(trial):
@@ -239,13 +239,13 @@ def test_times_read_as_the_paper_prints_them(seconds, printed):
 
 
 def test_large_ratios_have_no_exponent():
-    assert [factor(value) for value in (0.333333, 49.23, 1612.4)] == ["0.333×", "49.2×", "1612×"]
+    assert [factor_text(value) for value in (0.333333, 49.23, 1612.4)] == ["0.333×", "49.2×", "1612×"]
     one, missing, zero, bound = Shown(1.0), Shown(None), Shown(0.0), Shown(60.0, sign="> ")
     for over, under in ((one, zero), (missing, one), (one, missing), (bound, bound)):
-        assert shown(over.over(under), factor) == "–"
-    assert shown(bound.over(one), factor) == "> 60×"
-    assert shown(one.over(bound), factor) == "< 0.0167×"
-    assert shown(Shown(8.07, busy=True).over(one), factor) == "~8.07×"
+        assert shown(over.over(under), factor_text) == "–"
+    assert shown(bound.over(one), factor_text) == "> 60×"
+    assert shown(one.over(bound), factor_text) == "< 0.0167×"
+    assert shown(Shown(8.07, busy=True).over(one), factor_text) == "~8.07×"
     assert shown(Shown(60.0, True, "> "), time) == "> ~1.0 mins"
 
 

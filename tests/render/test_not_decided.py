@@ -10,7 +10,7 @@ from kfeat.analysis.judgement import judge_experiment
 from kfeat.analysis.statistics import welch_half_width
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.paper import Claim
-from kfeat.render.not_decided import MOST, Undecided, terminal, undecided
+from kfeat.render.overview import MOST, Undecided, undecided, undecided_terminal
 from tests.cells import cells_with, fake_row
 
 
@@ -49,14 +49,14 @@ def test_an_open_claim_needs_the_runs_that_students_interval_says(experiment, ma
 
 def test_what_is_decided_needs_nothing(experiment, make_cells):
     assert not undecided_of(claiming(experiment, 80.0), make_cells([0.83, 0.84, 0.85], exact=None))
-    assert terminal([]) == "nothing is open"
+    assert undecided_terminal([]) == "nothing is open"
 
 
 def test_no_runs_help_against_the_error_of_the_papers_own(experiment, make_cells):
     """It prints 85.0 ± 0.5 over five runs, so its mean is known to 0.6: ours, 84.5, may be off by 1.1."""
     (item,) = undecided_of(experiment, make_cells([0.825, 0.835, 0.845, 0.855, 0.865], exact=None))
     assert (item.verdict, item.needed) == ("too wide to tell", None)
-    shown = terminal([item])
+    shown = undecided_terminal([item])
     assert f"1 would stay as they are with {MOST} times the runs" in shown
 
 
@@ -78,13 +78,13 @@ def test_a_printed_number_needs_the_runs_that_welchs_interval_says(experiment, m
 def test_a_single_run_says_nothing_of_its_spread(experiment, make_cells):
     (item,) = undecided_of(claiming(experiment, 84.0), make_cells([0.85], exact=None))
     assert (item.runs, item.needed, item.first) == (1, 3, True)
-    assert "3 (first)" in terminal([item])
+    assert "3 (first)" in undecided_terminal([item])
 
 
 def test_the_table_says_what_needs_an_idle_machine():
     dear = Undecided("a", "x", "open", 5, 10, 60.0, timed=True)
     cheap = Undecided("b", "y", "open", 5, 20, 1.0, timed=False)
-    shown = terminal([cheap, dear])
+    shown = undecided_terminal([cheap, dear])
     assert shown.index("1.0 secs") < shown.index("1.0 mins")
     assert "10 (timed)" in shown
 

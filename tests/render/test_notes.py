@@ -1,10 +1,9 @@
-from kfeat.analysis.cells import summarise
-from kfeat.analysis.certainty import error_of
+from kfeat.analysis.cells import error_of, summarise
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.analysis.statistics import KNOWN, Summary
 from kfeat.experiments.config import load_experiment
 from kfeat.render.notes import cautions, closing_line, notes
-from kfeat.render.table import records
+from kfeat.render.report import records
 from tests.cells import cells_with, fake_row
 
 MACHINE = {"processor": "Abacus", "cores": 2, "system": "Linux", "python": "3.11.7"}

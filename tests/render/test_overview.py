@@ -2,8 +2,9 @@ import pytest
 
 from kfeat.analysis.judgement import in_short, judge_experiment
 from kfeat.experiments.paper import Claim
-from kfeat.render.overview import markdown, not_explained, papers, passes, tally_lines, terminal
-from kfeat.render.tables import LONGEST
+from kfeat.render.overview import passes, tally_lines, terminal
+from kfeat.render.table import LONGEST
+from scripts.scoreboards import not_explained, papers, scoreboard_markdown
 
 CLAIM = {"text": "TS is good", "where": "Section 6", "value": {"map": "tensor_sketch"}}
 
@@ -121,7 +122,7 @@ def test_the_check_passes_unless_something_is_wrong_or_nothing_is_there(
 def test_markdown_links_the_published_tables_there_are(judgements, tmp_path):
     (tmp_path / "paper/first").mkdir(parents=True)
     (tmp_path / "paper/first/table.md").write_text("")
-    text = markdown(judgements, tmp_path)
+    text = scoreboard_markdown(judgements, tmp_path)
     assert f"| [paper/first]({tmp_path.as_posix()}/paper/first/table.md) | 2 within the error |" in text
     assert "| paper/second " in text
     widths = {line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("|")}

@@ -3,8 +3,8 @@ import pytest
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
-from kfeat.render.protocol import lines, ranked, render_switches
-from kfeat.render.table import render
+from kfeat.render.report import render
+from kfeat.render.switches import lines, ranked, render_switches
 from tests.cells import cells_with, fake_row
 from tests.switches import SWITCHED
 

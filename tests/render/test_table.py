@@ -7,13 +7,13 @@ from math import exp, sqrt
 import pytest
 
 from kfeat.analysis.cells import summarise
-from kfeat.analysis.certainty import LONG_TIME
+from kfeat.analysis.statistics import LONG_TIME
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
-from kfeat.render.layout import mirror
 from kfeat.render.notes import notes
-from kfeat.render.table import records, render, render_csv
-from kfeat.render.text import MISSING
+from kfeat.render.paper_table import paper_table
+from kfeat.render.report import records, render, render_csv
+from kfeat.render.table import MISSING
 from tests.cells import REPORTED, cells_with, fake_row
 
 STOPPED = {"status": "stopped", "reason": "too long", "limit_s": 60.0, "timed": True}
@@ -167,7 +167,7 @@ def cells_of(experiment, exact, sketch):
 
 
 def seconds_of(experiment, cells):
-    return mirror(experiment.table, cells).lines[1]
+    return paper_table(experiment.table, cells).lines[1]
 
 
 def test_times_of_all_runs_have_no_mark_and_a_deviation_in_the_list(three):

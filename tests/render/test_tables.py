@@ -6,8 +6,8 @@ import pytest
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.experiments.config import load_experiment
 from kfeat.render.overview import terminal
-from kfeat.render.table import render
-from kfeat.render.tables import Table
+from kfeat.render.report import render
+from kfeat.render.table import Table
 from kfeat.render.verdicts import TONES, scoreboard
 from tests.cells import cells_with, fake_row
 

@@ -10,10 +10,9 @@ from kfeat.analysis.cells import summarise
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.experiments.paper import Citation, Claim
 from kfeat.experiments.quantities import SCORE
-from kfeat.render.files import PUBLISHED, write_report
 from kfeat.render.overview import terminal
-from kfeat.render.table import render
-from kfeat.render.tables import LONGEST
+from kfeat.render.report import PUBLISHED, render, write_report
+from kfeat.render.table import LONGEST
 from kfeat.render.verdicts import beside, scoreboard, verdicts_markdown
 from tests.cells import fake_row
 

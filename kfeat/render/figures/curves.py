@@ -24,7 +24,6 @@ from kfeat.render.figures.marks import (
     MARKERS,
     MORE_DASHES,
     Marks,
-    across,
     by_score,
     heading,
     logarithmic,
@@ -34,7 +33,7 @@ from kfeat.render.figures.marks import (
     why_single,
     wrapped,
 )
-from kfeat.render.figures.printed import PaperNumbers, Printed, check_sizes
+from kfeat.render.paper_table import PaperNumbers, Printed, check_sizes
 
 MOST_COLUMNS = 4
 FORMULA_SIZE = 0.62  # of the letters of a formula that is set as mathematics, for `wrapped`
@@ -74,19 +73,19 @@ def curves(experiment: Experiment, layout: FigureLayout, cells: Sequence[Cell]) 
     height = 3.0 if n_columns < 3 else 2.5
     figure = Figure(figsize=(width * n_columns, 1.0 + height * n_rows), layout="constrained")
     grid = figure.subplots(n_rows, n_columns, squeeze=False)
-    drawing = _Drawing(layout, points, PaperNumbers(experiment))
+    drawing = _CurvePanels(layout, points, PaperNumbers(experiment))
     x_title = cells[0].named(layout.x).heading
     if layout.x == "n_features" and _d_equals_D(cells):
         x_title = "dimension d = D"
     for i, j, k in product(range(len(panels)), range(len(panels[0])), range(len(layout.y))):
         axes = grid[i * below + k // abreast][j * abreast + k % abreast]
-        here, is_last = panels[i][j], i + 1 == len(panels) or not panels[i + 1][j]
-        if not here:
+        panel, is_last = panels[i][j], i + 1 == len(panels) or not panels[i + 1][j]
+        if not panel:
             axes.set_axis_off()
             continue
-        drawing.panel(axes, here, layout.y[k])
+        drawing.panel(axes, panel, layout.y[k])
         if k == 0:
-            axes.set_title(_title(here[0], width - 0.7))
+            axes.set_title(_title(panel[0], width - 0.7))
         if j == 0 or abreast > 1:
             axes.set_ylabel(wrapped(heading(layout.y[k], cells), height + 0.5))
         if is_last and k + abreast >= len(layout.y):
@@ -103,7 +102,6 @@ def _known(layout: FigureLayout, cells: Sequence[Cell]) -> FigureLayout:
 
 
 def _points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str, str]) -> list[_Point]:
-    """Return each cell with its curve and its panel."""
     check_sizes(layout, cells)
     hidden = {(layout.along or layout.x).rpartition(".")[2], layout.x}
     if layout.x == "n_features":
@@ -112,7 +110,7 @@ def _points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str,
     # Along a parameter of the kernel a curve joins kernels, and is not told apart by them.
     unnamed = [name for name in ("dataset", "kernel") if name not in (*named, layout.x.partition(".")[0])]
     names = Names(cells, hidden, {} if "dataset" in named else stand_ins)
-    found = []
+    points = []
     for cell in cells:
         words = {"dataset": names.dataset(cell), "kernel": names.kernel(cell)}
         series = _Series(names.method(cell), names.place(cell, unnamed), cell.trial.map is None)
@@ -121,8 +119,8 @@ def _points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str,
             for parts in (layout.rows, layout.columns, named)
         )
         stand_in = stand_ins.get(dataset_name(cell.trial.source), "") if "dataset" in named else ""
-        found.append(_Point(cell, series, row, column, title, stand_in))
-    return found
+        points.append(_Point(cell, series, row, column, title, stand_in))
+    return points
 
 
 def _d_equals_D(cells: Sequence[Cell]) -> bool:  # noqa: N802
@@ -148,47 +146,47 @@ def _styles(points: Sequence[_Point]) -> dict[_Series, dict[str, Any]]:
     Where that would repeat a pair of colour and dashes, the next dashes that are free with the colour serve.
     """
     series = list(dict.fromkeys(point.series for point in points))
-    names = list(dict.fromkeys(one.method for one in series if not one.exact))
-    locations = list(dict.fromkeys(one.where for one in series))
+    names = list(dict.fromkeys(curve.method for curve in series if not curve.exact))
+    locations = list(dict.fromkeys(curve.where for curve in series))
     drawn: dict[_Series, dict[str, Any]] = {}
     taken: set[tuple[str, Any]] = set()
-    for one in series:
-        place = locations.index(one.where)
-        if one.exact:
+    for curve in series:
+        place = locations.index(curve.where)
+        if curve.exact:
             colours, dashes = ["black", "#767676"], [*DASHES[1:], "-", *MORE_DASHES]
-            drawn[one] = {"lw": 1}
+            drawn[curve] = {"lw": 1}
         else:
-            i = names.index(one.method)
+            i = names.index(curve.method)
             colours, dashes = [COLOURS[i % len(COLOURS)]], [*DASHES, *MORE_DASHES]
-            drawn[one] = {"marker": MARKERS[(i + place * len(names)) % len(MARKERS)]}
+            drawn[curve] = {"marker": MARKERS[(i + place * len(names)) % len(MARKERS)]}
         turned = dashes[place % 4 :] + dashes[: place % 4]
         pairs = [(colour, dash) for colour in colours for dash in turned]
         pair = next((pair for pair in pairs if pair not in taken), pairs[0])
         taken.add(pair)
-        drawn[one] |= {"color": pair[0], "ls": pair[1]}
+        drawn[curve] |= {"color": pair[0], "ls": pair[1]}
     return drawn
 
 
-class _Drawing:
+class _CurvePanels:
     """Draws the panels of a figure, and keeps what its legend has to say."""
 
     def __init__(self, layout: FigureLayout, points: Sequence[_Point], paper: PaperNumbers) -> None:
         self.layout, self.cells, self.paper = layout, [point.cell for point in points], paper
         self.style = _styles(points)
-        self.marks = Marks()
+        self.marks = Marks("y")
         self.drawn: dict[_Series, set[str]] = {}  # what the lines of exact kernel SVMs are of
 
-    def panel(self, axes: Any, here: Sequence[_Point], quantity: str) -> None:
+    def panel(self, axes: Any, panel: Sequence[_Point], quantity: str) -> None:
         """Draw one quantity in one panel."""
-        across(axes, "y", self.layout.lines, quantity)
-        for series, points in grouped(here, attrgetter("series")).items():
+        self.marks.across(axes, self.layout.lines, quantity)
+        for series, points in grouped(panel, attrgetter("series")).items():
             members = [point.cell for point in points]
             for cell in members:
                 if number := self.paper.of(cell, quantity):
                     self._printed(axes, series, cell, number, quantity)
             if any(cell.of(quantity, busy=True) for cell in members):
                 self._curve(axes, series, members, quantity)
-        self._scales(axes, [point.cell for point in here], quantity)
+        self._scales(axes, [point.cell for point in panel], quantity)
 
     def _x(self, cell: Cell) -> float | None:
         """Return where a cell stands on the x axis; None for an exact SVM against a map's size."""
@@ -200,7 +198,7 @@ class _Drawing:
         if x is None:
             x, place = 1, {"transform": axes.get_yaxis_transform(), "clip_on": False}
             number = Printed(number.value, None, number.bound)
-        self.marks.paper(axes, "y", quantity, x, number, color=self.style[series]["color"], **place)
+        self.marks.paper(axes, quantity, x, number, color=self.style[series]["color"], **place)
 
     def _curve(self, axes: Any, series: _Series, members: Sequence[Cell], quantity: str) -> None:
         style, along = self.style[series], self.layout.along
@@ -209,7 +207,7 @@ class _Drawing:
         placed = [(x, cell) for cell in ordered if (x := self._x(cell)) is not None]
         if placed:
             points = placed if along else sorted(placed, key=lambda point: point[0])
-            self.marks.means(axes, "y", quantity, points, **style)
+            self.marks.means(axes, quantity, points, **style)
             return
         for cell in members:  # it has no x: a line across, with a band for its spread
             if (number := cell.of(quantity, busy=True)) is None:
@@ -253,13 +251,14 @@ class _Drawing:
 
     def handles(self) -> list[Any]:
         """Return the legend's entries: the curves, and what their points are."""
-        found = []
-        for one in (one for one in self.style if one in self.drawn):
-            words = ", ".join(sorted(self.drawn[one]))
-            label = ", ".join(filter(None, (one.method, one.where))) + f" ({words})" * bool(words)
-            found.append(Line2D([], [], label=label, **self.style[one]))
+        handles = []
+        for curve, style in self.style.items():
+            if curve in self.drawn:
+                words = ", ".join(sorted(self.drawn[curve]))
+                label = ", ".join(filter(None, (curve.method, curve.where))) + f" ({words})" * bool(words)
+                handles.append(Line2D([], [], label=label, **style))
         lines = {line.label: line for line in self.layout.lines if line.of in self.layout.y}
-        return found + self.marks.handles(list(lines.values()))
+        return handles + self.marks.handles(list(lines.values()))
 
 
 def _title(point: _Point, inches: float) -> str:

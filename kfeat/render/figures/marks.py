@@ -21,8 +21,8 @@ from kfeat.analysis.cells import Cell
 from kfeat.analysis.statistics import Summary
 from kfeat.experiments.paper import PRINTED_TIMES, ReferenceLine
 from kfeat.experiments.quantities import SCORE
-from kfeat.render.figures.printed import Printed
 from kfeat.render.notes import scores
+from kfeat.render.paper_table import Printed
 
 # Okabe and Ito's colours in an order whose lightness differs, so that grey prints keep them apart; black is
 # the exact kernel SVM's.
@@ -48,6 +48,15 @@ RC: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "kfeat",
 }
+# What lies behind a point that was timed on a busy machine.
+BUSY: dict[str, Any] = {"ls": "none", "marker": "x", "ms": 9, "mew": 0.9, "color": GREY, "zorder": 1.6}
+PAPER: dict[str, Any] = {
+    "ls": "none", "marker": "D", "ms": 6.5, "mfc": "#E4E4E4", "mew": 1.1, "lw": 1.1, "zorder": 1.8,
+}  # fmt: skip
+BOUNDS = {"x": "<", "y": "v"}  # the marker of a printed upper bound points to where the number lies
+FURTHER = {"x": ">", "y": "^"}
+STOPPED: dict[str, Any] = {"ls": "none", "ms": 7, "mfc": "#E4E4E4", "color": "black"}
+LINE: dict[str, Any] = {"color": GREY, "lw": 1, "ls": (0, (1, 1.5)), "zorder": 1.4}
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 FONTS = "'DejaVu Sans', Verdana, Arial, sans-serif"  # of an SVG: Matplotlib's own, then none that is wider
 ElementTree.register_namespace("", SVG)
@@ -143,16 +152,17 @@ def by_score(names: Sequence[str], cells: Sequence[Cell]) -> list[str]:
 
     Accuracies and relative errors have no axis in common.
     """
-    found = [one.name for one in scores(cells)]
-    mixed = found if len(found) > 1 else [SCORE]
-    return list(dict.fromkeys(one for name in names for one in (mixed if name == SCORE else [name])))
+    own = [quantity.name for quantity in scores(cells)]
+    if len(own) > 1:
+        names = [new for name in names for new in (own if name == SCORE else [name])]
+    return list(dict.fromkeys(names))
 
 
 def heading(quantity: str, cells: Sequence[Cell]) -> str:
     """Return the title of an axis: the quantity with its unit, and over how many rows a measure took it."""
-    one = next((cell for cell in cells if cell.rows), cells[0])
-    title = one.named(quantity).heading
-    if one.trial.measure is None or not one.named(quantity).score:
+    first = next((cell for cell in cells if cell.rows), cells[0])
+    title = first.named(quantity).heading
+    if first.trial.measure is None or not first.named(quantity).score:
         return title
     given = {cell.trial.measure.parameters.get("n_rows") for cell in cells if cell.trial.measure}
     rows = {min(n, row["n_train"]) for n in given if n for cell in cells for row in cell.rows} or given
@@ -192,7 +202,7 @@ def _slim(svg: str) -> str:
         if element.tag == f"{{{SVG}}}text":
             element[:] = _words(element)
         else:
-            element[:] = [part for child in element for part in ([child] if _tells(child) else child)]
+            element[:] = [part for child in element for part in (child if _is_bare(child) else [child])]
     rules = [f"text{{font-family: {FONTS}}}", *(f".{name}{{{style}}}" for style, name in classes.items())]
     sheet = next(root.iter(f"{{{SVG}}}style"))
     sheet.text = "\n".join([sheet.text or "", *rules, ""])
@@ -200,9 +210,8 @@ def _slim(svg: str) -> str:
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _tells(element: ElementTree.Element) -> bool:
-    """Tell whether an element is more than a group without attributes."""
-    return bool(element.attrib) or element.tag != f"{{{SVG}}}g"
+def _is_bare(element: ElementTree.Element) -> bool:
+    return not element.attrib and element.tag == f"{{{SVG}}}g"
 
 
 def _two_digits(number: re.Match[str]) -> str:
@@ -223,25 +232,6 @@ def _words(signs: Iterable[ElementTree.Element]) -> list[ElementTree.Element]:
     return words
 
 
-Direction = Literal["x", "y"]  # along which the numbers lie
-
-# What lies behind a point that was timed on a busy machine.
-BUSY: dict[str, Any] = {"ls": "none", "marker": "x", "ms": 9, "mew": 0.9, "color": GREY, "zorder": 1.6}
-PAPER: dict[str, Any] = {
-    "ls": "none",
-    "marker": "D",
-    "ms": 6.5,
-    "mfc": "#E4E4E4",
-    "mew": 1.1,
-    "lw": 1.1,
-    "zorder": 1.8,
-}
-BOUNDS = {"x": "<", "y": "v"}  # the marker of a printed upper bound points to where the number lies
-FURTHER = {"x": ">", "y": "^"}
-STOPPED: dict[str, Any] = {"ls": "none", "ms": 7, "mfc": "#E4E4E4", "color": "black"}
-LINE: dict[str, Any] = {"color": GREY, "lw": 1, "ls": (0, (1, 1.5)), "zorder": 1.4}
-
-
 @dataclass(frozen=True)
 class Mark:
     """A number at its place; `single` says why one without a spread has none."""
@@ -254,8 +244,9 @@ class Mark:
 
 @dataclass
 class Marks:
-    """Draws numbers, and keeps what the legend has to say of them; `what` each of them is."""
+    """Draws numbers along x or y, and keeps what the legend has to say of them; `what` each of them is."""
 
+    direction: Literal["x", "y"]
     what: str = "mean"
     paper_note: str = ""  # beside the paper's numbers
     runs: set[int] = field(default_factory=set)
@@ -263,21 +254,18 @@ class Marks:
     printed_times: set[str] = field(default_factory=set)
     drawn: set[str] = field(default_factory=set)  # of "busy", "paper", "paper's deviation" and "stopped"
 
-    def means(
-        self, axes: Any, direction: Direction, quantity: str, points: Sequence[tuple[float, Cell]],
-        **style: Any,
-    ) -> None:  # fmt: skip
+    def means(self, axes: Any, quantity: str, points: Sequence[tuple[float, Cell]], **style: Any) -> None:
         """Draw the means of a quantity over the runs of cells at these places; bounds where some stopped."""
         marks = []
         for at, cell in points:
             shown = cell.shown(quantity)
             if cell.rows and shown.sign and shown.value:
-                self.bound(axes, direction, at, shown.value)
+                self.bound(axes, at, shown.value)
             elif number := cell.of(quantity, busy=True):
                 marks.append(Mark(at, number, why_single(cell, quantity), cell.is_busy(quantity)))
-        self.draw(axes, direction, marks, **style)
+        self.draw(axes, marks, **style)
 
-    def draw(self, axes: Any, direction: Direction, marks: Sequence[Mark], **style: Any) -> None:
+    def draw(self, axes: Any, marks: Sequence[Mark], **style: Any) -> None:
         """Draw numbers with their standard deviations.
 
         Single runs are hollow; where only a busy machine's times are known, a cross lies behind them.
@@ -285,81 +273,81 @@ class Marks:
         if not marks:
             return
         spreads = [nan if mark.number.sd is None else mark.number.sd for mark in marks]
-        bars = {f"{direction}err": spreads} if any(mark.number.sd is not None for mark in marks) else {}
-        places = [(mark.at, mark.number.mean) for mark in marks]
-        axes.errorbar(*_placed(direction, places), **bars, **style)
-        alone = [place for place, mark in zip(places, marks, strict=True) if mark.number.n == 1]
-        busy = [place for place, mark in zip(places, marks, strict=True) if mark.busy]
-        _dots(axes, direction, alone, {**style, "ls": "none", "mfc": "white", "zorder": 2.5})
-        _dots(axes, direction, busy, BUSY)
+        with_bars = any(mark.number.sd is not None for mark in marks)
+        self._bars(axes, [(mark.at, mark.number.mean) for mark in marks], spreads if with_bars else [], style)
+        single = [(mark.at, mark.number.mean) for mark in marks if mark.number.n == 1]
+        busy = [(mark.at, mark.number.mean) for mark in marks if mark.busy]
+        self._dots(axes, single, {**style, "ls": "none", "mfc": "white", "zorder": 2.5})
+        self._dots(axes, busy, BUSY)
         self.runs |= {mark.number.n for mark in marks if mark.number.sd is not None}
         self.single |= {mark.single for mark in marks if mark.number.n == 1}
         self.drawn |= {"busy"} if busy else set()
 
-    def paper(
-        self, axes: Any, direction: Direction, quantity: str, at: float, number: Printed, **style: Any
-    ) -> None:
+    def paper(self, axes: Any, quantity: str, at: float, number: Printed, **style: Any) -> None:
         """Mark a printed number with its standard deviation, or a printed bound by an arrow's head."""
-        style = {**PAPER, **style}
+        place, style = [(at, number.value)], {**PAPER, **style}
         if number.bound:
-            _dots(axes, direction, [(at, number.value)], {**style, "marker": BOUNDS[direction]})
+            self._dots(axes, place, {**style, "marker": BOUNDS[self.direction]})
         else:
-            bars = {f"{direction}err": [number.sd]} if number.sd else {}
-            axes.errorbar(*_placed(direction, [(at, number.value)]), **bars, **style)
+            self._bars(axes, place, [number.sd] if number.sd else [], style)
         self.drawn |= {"paper", "paper's deviation"} if number.sd else {"paper"}
         self.printed_times |= {quantity} & PRINTED_TIMES.keys()
 
-    def bound(self, axes: Any, direction: Direction, at: float, seconds: float) -> None:
+    def bound(self, axes: Any, at: float, seconds: float) -> None:
         """Draw the seconds after which trials were stopped: an arrow's head, towards what they would take."""
-        _dots(axes, direction, [(at, seconds)], {**STOPPED, "marker": FURTHER[direction]})
+        self._dots(axes, [(at, seconds)], {**STOPPED, "marker": FURTHER[self.direction]})
         self.drawn.add("stopped")
+
+    def across(self, axes: Any, lines: Sequence[ReferenceLine], quantity: str) -> None:
+        """Draw the lines that a layout has at values of a quantity."""
+        for line in lines:
+            if line.of == quantity:
+                (axes.axhline if self.direction == "y" else axes.axvline)(line.at, **LINE)
+
+    def _bars(
+        self,
+        axes: Any,
+        points: Sequence[tuple[float, float]],
+        spreads: Sequence[float],
+        style: dict[str, Any],
+    ) -> None:
+        bars = {f"{self.direction}err": spreads} if spreads else {}
+        axes.errorbar(*self._placed(points), **bars, **style)
+
+    def _dots(self, axes: Any, points: Sequence[tuple[float, float]], style: dict[str, Any]) -> None:
+        if points:
+            axes.plot(*self._placed(points), **style)
+
+    def _placed(self, points: Sequence[tuple[float, float]]) -> tuple[Any, Any]:
+        """Return the coordinates x and y of points, which are places and numbers."""
+        places, numbers = zip(*points, strict=True)
+        return (places, numbers) if self.direction == "y" else (numbers, places)
 
     def handles(self, lines: Sequence[ReferenceLine] = (), colour: str = GREY) -> list[Any]:
         """Return what a legend says of the points, and of the lines across."""
-        found: list[Any] = []
+        handles: list[Any] = []
         if self.runs:
             low, high = min(self.runs), max(self.runs)
             runs = f"{low}" if low == high else f"{low} to {high}"
-            found.append(_bar(f"{self.what} ± standard deviation, {runs} runs"))
+            handles.append(_bar(f"{self.what} ± standard deviation, {runs} runs"))
         if self.single:
             words = f"hollow: {' or '.join(sorted(self.single, reverse=True))}"
-            found.append(Line2D([], [], ls="none", marker="o", mfc="white", color=GREY, label=words))
+            handles.append(Line2D([], [], ls="none", marker="o", mfc="white", color=GREY, label=words))
         if "paper" in self.drawn:
             words = "paper" + " ± standard deviation" * ("paper's deviation" in self.drawn)
-            if times := [one.name for name, one in PRINTED_TIMES.items() if name in self.printed_times]:
+            if times := [time.name for name, time in PRINTED_TIMES.items() if name in self.printed_times]:
                 words += f" (time{'s' * (len(times) > 1)}: {'; '.join(times)})"
-            found.append(Line2D([], [], **PAPER, color=colour, label=words + self.paper_note))
+            handles.append(Line2D([], [], **PAPER, color=colour, label=words + self.paper_note))
         if "busy" in self.drawn:
-            found.append(Line2D([], [], **BUSY, label="timed on a busy machine"))
+            handles.append(Line2D([], [], **BUSY, label="timed on a busy machine"))
         if "stopped" in self.drawn:
-            found.append(Line2D([], [], **STOPPED, marker=">", label="stopped: it takes longer"))
-        return found + [Line2D([], [], **LINE, label=line.label) for line in lines]
+            handles.append(Line2D([], [], **STOPPED, marker=">", label="stopped: it takes longer"))
+        return handles + [Line2D([], [], **LINE, label=line.label) for line in lines]
 
 
 def why_single(cell: Cell, quantity: str) -> str:
     """Return why a number has no spread: it is of one run, or nothing in it is drawn at random."""
-    drawn = cell.trial.map is not None or cell.trial.protocol.random or cell.named(quantity).timed
-    return "one run" if drawn else "no random draw"
-
-
-def across(axes: Any, direction: Direction, lines: Sequence[ReferenceLine], quantity: str) -> None:
-    """Draw the lines that a layout has at values of a quantity."""
-    for line in lines:
-        if line.of == quantity:
-            (axes.axhline if direction == "y" else axes.axvline)(line.at, **LINE)
-
-
-def _placed(direction: Direction, points: Sequence[tuple[float, float]]) -> tuple[Any, Any]:
-    """Return the coordinates x and y of points, given as a place and a number."""
-    places, numbers = zip(*points, strict=True)
-    return (places, numbers) if direction == "y" else (numbers, places)
-
-
-def _dots(
-    axes: Any, direction: Direction, points: Sequence[tuple[float, float]], style: dict[str, Any]
-) -> None:
-    if points:
-        axes.plot(*_placed(direction, points), **style)
+    return "one run" if cell.drawn or cell.named(quantity).timed else "no random draw"
 
 
 def _bar(label: str) -> ErrorbarContainer:

@@ -15,8 +15,7 @@ from kfeat.analysis.numbers import Reproduction, reproduction
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import Place, Reported, Switch, Value, choices, general
-from kfeat.render.tables import Table
-from kfeat.render.text import MISSING
+from kfeat.render.table import MISSING, Table
 from kfeat.text import plain
 
 WIDTH = 100
@@ -41,7 +40,7 @@ def flow(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key}: {flow(each)}' for key, each in value.items())}}}"
+        return f"{{{', '.join(f'{key}: {flow(inner)}' for key, inner in value.items())}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(flow, value))}]"
     return str(value)
@@ -52,22 +51,24 @@ def as_written(key: str, value: Any) -> Any:
     if key == "protocol.scale" and isinstance(value, list) and len(value) < 2:
         return value[0] if value else "none"
     if key == "protocol.split" and isinstance(value, dict):
-        said = {name: each for name, each in value.items() if each is not None}
-        said = dict(sorted(said.items(), key=lambda item: (item[0] != "kind", item[0] == "seed")))
-        return said if len(said) > 1 else said["kind"]
+        options = [(name, option) for name, option in value.items() if option is not None]
+        options.sort(key=lambda option: (option[0] != "kind", option[0] == "seed"))
+        return dict(options) if len(options) > 1 else value["kind"]
     return value
 
 
 def _values_text(key: str, values: Sequence[Value]) -> str:
     """Return the values in few words, with what tells them apart: the component, the dataset, the kernel."""
     own: dict[Place, dict[str, None]] = {}  # a dict is a set that keeps its order
-    for each in values:
-        own.setdefault(each.place, {})[flow(as_written(key, each.value))] = None
+    for value in values:
+        own.setdefault(value.place, {})[flow(as_written(key, value.value))] = None
+    # The fewest parts of a place by which the places can be grouped, so that all of a group have the same.
     for parts in (parts for size in range(4) for parts in combinations(range(3), size)):
+        labels_of = {place: ", ".join(place[part] for part in parts) for place in own}
         groups: dict[str, dict[str, None]] = {}
         for place, texts in own.items():
-            groups.setdefault(", ".join(place[part] for part in parts), {}).update(texts)
-        if all(own[place].keys() == groups[", ".join(place[part] for part in parts)].keys() for place in own):
+            groups.setdefault(labels_of[place], {}).update(texts)
+        if all(texts.keys() == groups[labels_of[place]].keys() for place, texts in own.items()):
             break
     alike: dict[str, list[str]] = {}
     for label, texts in groups.items():
@@ -80,16 +81,14 @@ def _values_text(key: str, values: Sequence[Value]) -> str:
 def lines(experiment: Experiment) -> list[Line]:
     """Return the experiment's switches in the order of its parts, then those that no key holds."""
     stated = {switch.key: switch for switch in experiment.switches}
-    found: list[Line] = []
+    shown: list[Line] = []
     for whole, values in choices(experiment.settings).items():
-        named = [key for key in stated if general(key)[0] == whole and general(key)[1]]
-        names = {general(key)[1] for key in named}
-        rest = [value for value in values if value.place[0] not in names]
-        split = {whole: rest} | {key: [v for v in values if v.place[0] == general(key)[1]] for key in named}
-        for key, part in split.items():
-            if part:
-                found.append(_line(key, part, stated.get(key)))
-    return found + [_line(key, [], switch) for key, switch in stated.items() if switch.value is not None]
+        named = {general(key)[1]: key for key in stated if general(key)[0] == whole and general(key)[1]}
+        split: dict[str, list[Value]] = {key: [] for key in (whole, *named.values())}
+        for value in values:
+            split[named.get(value.place[0], whole)].append(value)
+        shown += [_line(key, part, stated.get(key)) for key, part in split.items() if part]
+    return shown + [_line(key, [], switch) for key, switch in stated.items() if switch.value is not None]
 
 
 def _line(key: str, values: Sequence[Value], switch: Switch | None) -> Line:
@@ -101,17 +100,18 @@ def _line(key: str, values: Sequence[Value], switch: Switch | None) -> Line:
 
 def render_switches(experiment: Experiment, width: int | None = None) -> str:
     """Return the switches as text of at most `width` or 100 columns."""
-    found = lines(experiment)
-    shown = [line for line in found if not line.default]
+    switches = lines(experiment)
+    shown = [line for line in switches if not line.default]
     silent = [
         f"{line.key} = {f'({line.value})' if ';' in line.value else line.value}"
-        for line in found
+        for line in switches
         if line.default
     ]
-    idle = [switch.key for switch in experiment.switches if switch.key not in {one.key for one in found}]
-    status = Counter(line.status for line in found)
+    used = {line.key for line in switches}
+    idle = [switch.key for switch in experiment.switches if switch.key not in used]
+    status = Counter(line.status for line in switches)
     counts = ", ".join(f"{status[name]} {name}" for name in ("known", "inferred", "open", NOT_STATED))
-    notes = [f"{len(found)} switches: {counts}."]
+    notes = [f"{len(switches)} switches: {counts}."]
     if silent:
         notes.append(f"{NOT_STATED}, at their defaults: {'; '.join(silent)}.")
     if idle:

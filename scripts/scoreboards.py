@@ -1,0 +1,111 @@
+"""What the README files of results/ say of all experiments at once, in Markdown."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from kfeat.analysis.judgement import OF_PAPERS, PRINTED, SHORT, UNEXPLAINED, Judgement, in_short, tallies
+from kfeat.render.overview import (
+    HEADERS,
+    LEGEND,
+    UNDECIDED_HEADERS,
+    Undecided,
+    scoreboard_line,
+    sides,
+    undecided_line,
+    undecided_notes,
+)
+from kfeat.render.table import Table, bullets
+from kfeat.render.verdicts import explanation_of
+
+
+def scoreboard_markdown(judgements: Sequence[Judgement], results: Path) -> str:
+    """Return the scoreboard for a Markdown file beside `results`, each line linked to its published table.
+
+    A column is left out where it says nothing or the same of all, and a config without a printed number and a
+    claim.
+    """
+    lines = []
+    for judgement in judgements:
+        name = judgement.experiment.name
+        page = results / name / "table.md"
+        if judgement.experiment.reported or judgement.experiment.claims:
+            lines.append(
+                scoreboard_line(judgement, f"[{name}]({page.as_posix()})" if page.exists() else name)
+            )
+    nothing = {"–", "no rows"}
+    with_rows = [line for line in lines if "no rows" not in line and {*line[1:]} - nothing]
+    varying = [
+        i
+        for i in range(len(HEADERS))
+        if len({line[i] for line in lines} - nothing) > 1 or len({line[i] for line in with_rows}) > 1
+    ]
+    shown = [[line[i] for i in varying] for line in lines]
+    board = Table([HEADERS[i] for i in varying], shown).markdown(str)
+    return "\n\n".join([bullets(in_short(judgements)), board, bullets(LEGEND)]) + "\n"
+
+
+def papers(judgements: Sequence[Judgement], results: Path) -> str:
+    """Return a line for each paper with a page of its own, for a Markdown file beside `results`."""
+    lines = []
+    for page in sorted(results.glob("*/README.md")):
+        folder = f"{page.parent.name}/"
+        part = [judgement for judgement in judgements if judgement.experiment.name.startswith(folder)]
+        counts = tallies(part)
+        if PRINTED in counts or OF_PAPERS[0] in counts:
+            title, finding = _title_and_finding(page.read_text(encoding="utf-8"))
+            shares = [_agreeing(counts.get(kind, {})) for kind in (PRINTED, OF_PAPERS[0])]
+            lines.append([f"[{title.partition(':')[0]}]({page.as_posix()})", finding, *shares])
+    return Table(("paper", "finding", "numbers that agree", "claims that agree"), lines).markdown(str)
+
+
+def _title_and_finding(page: str) -> tuple[str, str]:
+    """Return the title of a paper's page, and its finding in a sentence; empty where it has none."""
+    finding = re.search(r"<!-- finding \S+ -->\n\*\*(.+?)\*\*\n", page)
+    return page.partition("\n")[0].removeprefix("# ").strip(), finding[1] if finding else ""
+
+
+def _agreeing(counts: Mapping[str, int]) -> str:
+    """Return how many agree, such as `38 of 52`."""
+    agree = sum(n for verdict, n in counts.items() if verdict in SHORT["agree"])
+    return f"{agree} of {sum(counts.values())}" if counts else "–"
+
+
+def not_explained(judgements: Sequence[Judgement]) -> list[str]:
+    """Return by name what differs from the paper without an explanation that its evidence bears out.
+
+    What the config says the same of is one item; what it says nothing of is an item each.
+    """
+    groups: dict[str, tuple[str, dict[str, None]]] = {}
+    for judgement in judgements:
+        for item in judgement.disagreements():
+            if item.verdict in UNEXPLAINED:
+                explanation = explanation_of(item.entry, item.cited, item.verdict)
+                _, group = groups.setdefault(explanation or f"\0{item.what}", (explanation, {}))
+                group[sides(item)] = None
+    return [f"{'; '.join(group)}. {explanation}".rstrip() for explanation, group in groups.values()]
+
+
+def largest_differences(judgements: Sequence[Judgement], count: int = 3) -> list[str]:
+    """Return a line for each of the printed means that ours are farthest from, each number once."""
+    lines: dict[tuple[str, float], tuple[float, str]] = {}
+    for judgement in judgements:
+        for judged in judgement.numbers:
+            for item in judged.reproductions:
+                number, text = judged.number, item.quantity.text
+                sides = f"ours {text(item.ours.mean, item.ours.sd)}, paper {text(number.mean, number.sd)}"
+                line = f"{number.where}, {judgement.names.of(item.cell)}: {sides}; {judged.of(item)}"
+                lines[item.cell.trial.cell, number.mean] = (abs(item.difference), line)
+    return [line for _, line in sorted(lines.values(), reverse=True)[:count]]
+
+
+def undecided_markdown(verdicts: Sequence[Undecided]) -> str:
+    """Return what is open for a Markdown file, with a count of what more runs do not decide."""
+    parts = undecided_notes(verdicts)
+    undecidable = Counter(verdict.experiment for verdict in verdicts if verdict.needed is None)
+    if undecidable:
+        counts = [f"{name} {count}" for name, count in sorted(undecidable.items())]
+        parts.append(f"Those are: {', '.join(counts)}.")
+    lines = [undecided_line(verdict) for verdict in verdicts if verdict.needed is not None]
+    return "\n\n".join([*parts, Table(UNDECIDED_HEADERS, lines).markdown(str)])
