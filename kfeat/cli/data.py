@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,14 @@ import click
 
 from kfeat.cli import options
 from kfeat.errors import ConfigError, KfeatError
+from kfeat.text import as_yaml, plain, plain_lines
 
 if TYPE_CHECKING:
     from kfeat.data import Status
+
+MOST_COLUMNS = 40  # of a file that are shown; --format json shows all
+NOT_SHOWN = ("file", "format", "n_bytes", "columns", "problem")  # below the table
+WIDEST = 36  # characters of a cell of the table
 
 
 @click.group(cls=options.Group)
@@ -152,13 +157,43 @@ def info(ctx: click.Context, name: str, target: str | None, settings: tuple[str,
 def _show_file(
     ctx: click.Context, path: str, target: str | None, settings: tuple[str, ...], form: str
 ) -> None:
-    from kfeat.cli.file_info import report_of, text_of
+    from kfeat.data.inspection import inspect
+    from kfeat.data.sources import FileSource, validated
 
-    report = report_of(path, target, settings)
-    click.echo(json.dumps(report, indent=1) if form == "json" else text_of(report))
+    source = {"path": path, **options.key_values(settings)}
+    if target is not None:  # a column's number (from 0, or -1 for the last) or its name
+        source["target"] = int(target) if target.removeprefix("-").isdecimal() else target
+    report = inspect(validated(FileSource, source, "dataset"))
+    click.echo(json.dumps(report, indent=1) if form == "json" else _report_text(report))
     if "problem" in report:
         click.echo(f"kfeat: {report['problem']}", err=True)
         ctx.exit(2)
+
+
+def _report_text(report: Mapping[str, Any]) -> str:
+    """Return the text that shows a report: a table of the columns, and what reading made of them."""
+    from kfeat.render.tables import Table, terminal_width
+
+    columns = report["columns"]
+    lines = [f"{report['file']}: {report['format']}, {report['n_bytes']:,} bytes"]
+    if columns:
+        keys = ("name", "holds", "n_missing", "values", "becomes")
+        rows = [[_cell(column[key]) for key in keys] for column in columns[:MOST_COLUMNS]]
+        table = Table(("column", "holds", "missing", "values", "becomes"), rows, words=range(5))
+        lines.append(table.terminal(terminal_width()))
+    if len(columns) > MOST_COLUMNS:
+        lines.append(f"and {len(columns) - MOST_COLUMNS:,} more columns; --format json shows all")
+    shown = {key: value for key, value in report.items() if key not in NOT_SHOWN and value not in (None, {})}
+    lines.append(as_yaml(shown, default_flow_style=None).rstrip())
+    if "task" not in report and "problem" not in report:
+        lines.append("--target COLUMN names the column of labels, and shows what reading makes of the file")
+    return plain_lines("\n".join(lines))
+
+
+def _cell(value: Any) -> str:
+    """Return a cell of the table, cut where it would make the table too wide."""
+    text = plain(str(value))
+    return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."
 
 
 def _described(status: "Status") -> dict[str, Any]:

@@ -243,6 +243,19 @@ def takes_experiments(
     return decorate
 
 
+def key_values(settings: Iterable[str]) -> dict[str, Any]:
+    """Return the KEY=VALUE settings for reading a file as a mapping, with values in YAML."""
+    from kfeat.experiments.yaml import parse
+
+    values = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"--set {setting}: expected KEY=VALUE, such as --set missing=mean")
+        values[key] = value if key == "delimiter" else parse(value, f"--set {setting}")  # YAML needs quotes
+    return values
+
+
 def map_names(maps: str | None) -> list[str] | None:
     """Return the names in the value of --maps."""
     return None if maps is None else [name.strip() for name in maps.split(",")]

@@ -88,12 +88,11 @@ def new(
     D and solver, and a comment gives the reason for each choice. `kfeat run`, `kfeat tune` and `kfeat
     fit` accept the config unchanged.
     """
-    from kfeat.cli.file_info import said_of_reading
     from kfeat.data.columns import Reading
     from kfeat.data.sources import validated
     from kfeat.own.new_config import new_config
 
-    reading = validated(Reading, said_of_reading(settings), "--set")
+    reading = validated(Reading, options.key_values(settings), "--set")
     stem = re.sub(r"[^\w.-]", "_", data.name.split(".")[0]).lstrip(".-") or "config"
     path = out or Path(f"{stem}.yaml")
     if path.exists():
