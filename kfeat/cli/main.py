@@ -25,8 +25,7 @@ import click
 from kfeat.cli import options
 from kfeat.cli.check import check
 from kfeat.cli.data import data
-from kfeat.cli.model import fit, info, predict, score
-from kfeat.cli.own_data import advise, new, tune
+from kfeat.cli.own_data import advise, fit, info, new, predict, score, tune
 from kfeat.cli.plan import plan, protocol
 from kfeat.cli.reference import configs, kernels, maps, schema, solvers
 from kfeat.cli.rows import explain, rows
