@@ -23,12 +23,11 @@ from typing import Any
 import click
 
 from kfeat.cli import options
-from kfeat.cli.check import check
 from kfeat.cli.data import data
 from kfeat.cli.own_data import advise, fit, info, new, predict, score, tune
 from kfeat.cli.plan import plan, protocol
 from kfeat.cli.reference import configs, kernels, maps, schema, solvers
-from kfeat.cli.rows import explain, rows
+from kfeat.cli.results import check, explain, rows
 from kfeat.cli.run import publish, report, run
 from kfeat.errors import KfeatError
 from kfeat.text import plain_lines
