@@ -54,7 +54,7 @@ def advise(
     the exact kernel method, and how good such advice was on data that it had not seen. Nothing is trained.
     """
     from kfeat.data import load_raw
-    from kfeat.data.columns import Reading
+    from kfeat.data.dataset import Reading
     from kfeat.data.sources import registry
     from kfeat.own.new_config import described_file, sentences, traits_of
     from kfeat.survey.advice import advise as advice_for
@@ -105,7 +105,7 @@ def new(
     D and solver, and a comment gives the reason for each choice. `kfeat run`, `kfeat tune` and `kfeat
     fit` accept the config unchanged.
     """
-    from kfeat.data.columns import Reading
+    from kfeat.data.dataset import Reading
     from kfeat.data.sources import validated
     from kfeat.own.new_config import new_config
 

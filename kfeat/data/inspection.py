@@ -7,17 +7,8 @@ from typing import Any
 import numpy as np
 
 from kfeat.data.cache import Folder, cache_folder, check_regular, naming
-from kfeat.data.columns import (
-    COLUMN_OPTIONS,
-    OPTIONS,
-    UNNAMED,
-    Reading,
-    as_numbers,
-    format_of,
-    has_mistakes,
-    holds,
-)
-from kfeat.data.dataset import Raw
+from kfeat.data.coding import UNNAMED, as_numbers, has_mistakes, holds
+from kfeat.data.dataset import COLUMN_OPTIONS, OPTIONS, Raw, Reading, format_of
 from kfeat.data.loading import load_files
 from kfeat.data.sources import FileSource
 from kfeat.errors import DataError, KfeatError

@@ -18,7 +18,7 @@ from kfeat.data.cache import (
     load_kept,
     parsed_once,
 )
-from kfeat.data.columns import listed
+from kfeat.data.coding import listed
 from kfeat.data.dataset import Dataset, Raw, Task
 from kfeat.data.download import chosen_mirror, ensure_file
 from kfeat.data.formats import read_files

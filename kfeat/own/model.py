@@ -26,8 +26,7 @@ from kfeat.batches import batch_edges
 from kfeat.data import Protocol, Raw, preparation
 from kfeat.data.cache import check_regular, naming
 from kfeat.data.coding import Coding, date_numbers
-from kfeat.data.columns import Reading, format_of
-from kfeat.data.dataset import Part
+from kfeat.data.dataset import Part, Reading, format_of
 from kfeat.data.formats import Rows, read_rows
 from kfeat.data.preparation import Preparation, learn
 from kfeat.data.sources import validated

@@ -19,9 +19,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from kfeat import files
 from kfeat.data import Dataset, FileSource, Protocol, Raw, load_raw
-from kfeat.data.coding import learn_coding
-from kfeat.data.columns import Reading, format_of, listed
-from kfeat.data.dataset import Part
+from kfeat.data.coding import learn_coding, listed
+from kfeat.data.dataset import Part, Reading, format_of
 from kfeat.data.preparation import learn
 from kfeat.data.protocol import All, Validation, drawn
 from kfeat.data.sources import dataset_name

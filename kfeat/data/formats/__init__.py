@@ -12,8 +12,17 @@ from numpy.typing import NDArray
 
 from kfeat.data.cache import canonical, naming
 from kfeat.data.coding import Coding, as_labels
-from kfeat.data.columns import Reading, format_of
-from kfeat.data.dataset import Contents, Matrix, Part, Raw, Task, check_finite_labels, check_finite_matrix
+from kfeat.data.dataset import (
+    Contents,
+    Matrix,
+    Part,
+    Raw,
+    Reading,
+    Task,
+    check_finite_labels,
+    check_finite_matrix,
+    format_of,
+)
 from kfeat.errors import DataError, KfeatError
 from kfeat.text import printable
 

@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.cache import most_content, open_content
-from kfeat.data.coding import Coding
-from kfeat.data.columns import Reading, Variables, listed
-from kfeat.data.dataset import MOST_SIDE, Contents, Matrix, Part
+from kfeat.data.coding import Coding, listed
+from kfeat.data.dataset import MOST_SIDE, Contents, Matrix, Part, Reading, Variables
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
 from kfeat.text import printable

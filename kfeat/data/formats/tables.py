@@ -12,20 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from kfeat.data.cache import check_regular, naming, open_content
-from kfeat.data.coding import Coding, learn_coding
-from kfeat.data.columns import (
+from kfeat.data.coding import (
     UNNAMED,
-    Reading,
+    Coding,
     are_numbers,
-    format_of,
     kind_of,
     label_words,
+    learn_coding,
     listed,
     no_numbers,
     refuse,
-    repeated,
 )
-from kfeat.data.dataset import Contents, Part
+from kfeat.data.dataset import Contents, Part, Reading, format_of, repeated
 from kfeat.data.formats import cut
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
