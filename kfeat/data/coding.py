@@ -65,7 +65,7 @@ def kind_of(cells: Any, reading: Reading) -> str:
         return "date" if found == "dates" else "number"
     if declared and reading.categorical is not None:
         return "ordinal" if reading.categorical == "ordinal" else "levels"
-    refuse_mistakes(cells, f"{out}, ")
+    check_mistakes(cells, f"{out}, ")
     if reading.categorical is None:
         raise words_error(cells, f"set `categorical` to ordinal or one_hot if it holds words, or {out}")
     return reading.categorical
@@ -80,11 +80,11 @@ def label_words(cells: Any, reading: Reading) -> tuple[str, ...]:
         return tuple(levels)
     if holds(cells) != "words":
         return ()
-    refuse_mistakes(cells)
+    check_mistakes(cells)
     return tuple(words_in(cells))
 
 
-def refuse_mistakes(cells: Any, advice: str = "") -> None:
+def check_mistakes(cells: Any, advice: str = "") -> None:
     """Raise DataError for a column of numbers with a decimal comma, or of numbers and a few other cells."""
     words = words_in(cells)
     if all(map(COMMA_NUMBER.fullmatch, words)) and any("," in word for word in words):
@@ -93,15 +93,6 @@ def refuse_mistakes(cells: Any, advice: str = "") -> None:
     if len(words) > MOST_CODES and n <= max(FEW_STRAYS, of // 100) and 2 * n < of:
         advice = f"correct it or leave it empty, {advice}or declare all words of the column with `levels`"
         raise words_error(cells, advice)
-
-
-def has_mistakes(cells: Any) -> bool:
-    """Return whether `refuse_mistakes` refuses a column."""
-    try:
-        refuse_mistakes(cells)
-    except DataError:
-        return True
-    return False
 
 
 def words_error(cells: Any, advice: str) -> DataError:
@@ -168,7 +159,7 @@ def as_dates(cells: Any) -> Any:
     return pd.to_datetime(cells, errors="coerce", format="ISO8601", utc=True).dt.tz_localize(None)
 
 
-def refuse(bad: Any, cells: Any, expected: str, start: int = 0, got: str = "", advice: str = "") -> None:
+def check_cells(bad: Any, cells: Any, expected: str, start: int = 0, got: str = "", advice: str = "") -> None:
     """Raise DataError where some cells are bad, naming column and rows; `start` rows are before them."""
     rows = np.flatnonzero(bad)
     if len(rows):
@@ -180,8 +171,8 @@ def refuse(bad: Any, cells: Any, expected: str, start: int = 0, got: str = "", a
 def finite_numbers(cells: Any, start: int) -> NDArray[np.float64]:
     """Return cells as numbers, NaN where one is missing; raises DataError for words and infinity."""
     values = as_numbers(cells)
-    refuse(no_numbers(cells), cells, "a number", start)
-    refuse(np.isinf(values), cells, "a finite number", start)
+    check_cells(no_numbers(cells), cells, "a number", start)
+    check_cells(np.isinf(values), cells, "a finite number", start)
     return values
 
 
@@ -290,17 +281,17 @@ class Coding:
         name = str(cells.name)
         kind, known = self.kinds[name], self.words.get(name, [])
         if self.missing is None:
-            refuse(cells.isna(), cells, "a value", start, "a missing cell", NOT_LEARNT)
+            check_cells(cells.isna(), cells, "a value", start, "a missing cell", NOT_LEARNT)
         if kind == "number":
             return finite_numbers(cells, start)
         if kind == "date":
             dates = as_dates(cells)
             if self.missing is None:
-                refuse(dates.isna(), cells, "a date", start)
+                check_cells(dates.isna(), cells, "a date", start)
             return dates
         words = as_words(cells, known)
         if kind != "one_hot":
-            refuse(words.notna() & ~words.isin(known), cells, f"one of {listed(known)}", start)
+            check_cells(words.notna() & ~words.isin(known), cells, f"one of {listed(known)}", start)
         return words
 
     def labels(self, frame: Any, start: int = 0) -> NDArray[Any]:
@@ -316,11 +307,11 @@ class Coding:
             found = listed(list(frame.columns))
             raise DataError(f"expected the labels in a column {self.target}, got the columns {found}")
         cells = frame[self.target]
-        refuse(cells.isna(), cells, "a value", start, "a missing cell", FILL_IN)
+        check_cells(cells.isna(), cells, "a value", start, "a missing cell", FILL_IN)
         if not self.label_names:
             return self.typed_labels(finite_numbers(cells, start), start)
         codes = pd.Index(self.label_names).get_indexer(as_words(cells, self.label_names))
-        refuse(codes < 0, cells, f"one of {listed(self.label_names)}", start)
+        check_cells(codes < 0, cells, f"one of {listed(self.label_names)}", start)
         return np.asarray(codes, np.int64)
 
     def typed_labels(self, y: NDArray[Any], start: int = 0) -> NDArray[Any]:

@@ -347,7 +347,7 @@ VERSION = 4  # of the format, raised when older models would predict something e
 # and solvers, and these. Anything else has to be added here.
 OTHERS = (
     *(KernelModel, Coding, date_numbers, Preparation, TruncatedSeries),
-    *(preparation.DivideBy, preparation.UnitRows, preparation.GlobalNorm, preparation.NumberScaler),
+    *(preparation.DivideBy, preparation.GlobalNorm, preparation.NumberScaler),
     *(Subproblem, GivenKernel, NativeKernel, SupportVectors),
 )
 OF_LIBRARIES = ("numpy.dtype", "scipy.sparse._csr.csr_array")
