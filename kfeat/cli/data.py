@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -87,17 +87,17 @@ def fetch(
     ctx: click.Context, names: tuple[str, ...], every: bool, mirror: str | None, offline: bool, quiet: bool
 ) -> None:
     """Download, verify and parse datasets; a failed one does not stop the others."""
-    from kfeat.data import fetch as fetch_one
+    from kfeat.data import fetch as fetch_dataset
 
-    with ExitStack() as showing:
-        progress = None
-        if sys.stderr.isatty() and not quiet:
-            from kfeat.cli.bars import downloads
+    display: Any = nullcontext()
+    if sys.stderr.isatty() and not quiet:
+        from kfeat.cli.bars import downloads
 
-            progress = showing.enter_context(downloads())
+        display = downloads()
+    with display as progress:
 
         def act(name: str) -> str:
-            status = fetch_one(name, mirror=mirror, offline=offline, progress=progress)
+            status = fetch_dataset(name, mirror=mirror, offline=offline, progress=progress)
             return f"{'verified' if status.verified else 'unverified'}, {_size(status.n_bytes)}"
 
         _each(ctx, _chosen(names, every), act)
@@ -111,10 +111,10 @@ def fetch(
 def verify(ctx: click.Context, names: tuple[str, ...], every: bool, quiet: bool) -> None:
     """Hash cached files and arrays again and compare the hashes; with --all, of every cached dataset."""
     from kfeat.data import describe
-    from kfeat.data import verify as verify_one
+    from kfeat.data import verify as verify_dataset
 
     def act(name: str) -> str:
-        return "verified" if verify_one(name).verified else "unverified: no hash is known for it"
+        return "verified" if verify_dataset(name).verified else "unverified: no hash is known for it"
 
     chosen = _chosen(names, every)
     _each(ctx, [name for name in chosen if not every or describe(name).fetched], act)
@@ -241,8 +241,8 @@ def path(name: str) -> None:
 @_all
 def clean(names: tuple[str, ...], every: bool) -> None:
     """Remove cached files and arrays; --all also removes the arrays of your own files."""
-    from kfeat.data import clean as clean_one
+    from kfeat.data import clean as remove
 
     chosen = _chosen(names, every)
-    freed = clean_one() if every else sum(map(clean_one, chosen))
+    freed = remove() if every else sum(map(remove, chosen))
     click.echo(f"{_size(freed)} freed")

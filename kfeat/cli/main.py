@@ -59,7 +59,6 @@ class _Finder:
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return how the module is loaded; None for all others, which Python then finds itself."""
         spec = PathFinder.find_spec(name, path, target) if name in POSTPONED else None
         if spec is not None and spec.loader is not None:
             spec.loader = LazyLoader(spec.loader)
@@ -94,7 +93,6 @@ class _Group(options.Group):
     """Groups its commands by purpose; an error that a user can correct prints a sentence and exits with 2."""
 
     def sections(self) -> Mapping[str, Iterable[click.Command]]:
-        """Return the commands by purpose."""
         return COMMANDS
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -84,11 +84,11 @@ def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool
     from kfeat.render.verdicts import scoreboard
 
     passed, width = True, terminal_width()
-    for one, judgement in zip(experiments, judge_experiments(experiments, out, results), strict=True):
+    for experiment, judgement in zip(experiments, judge_experiments(experiments, out, results), strict=True):
         good = judgement.has_rows and judgement.passes
         if not (quiet and good):
             published = results if judgement.place == str(results) else None
-            click.echo(scoreboard(judgement, out / one.name, width, published))
+            click.echo(scoreboard(judgement, out / experiment.name, width, published))
         passed &= good
     return passed
 
@@ -105,13 +105,14 @@ def _against(experiments: "list[Experiment]", out: Path, folder: Path, short: bo
 
     judgements, width = judge_against(experiments, out, folder), terminal_width()
     if short:
-        judgements = [one for one in judgements if one.comparisons]
+        judgements = [judgement for judgement in judgements if judgement.comparisons]
         nothing = f"no config has rows in both {out} and {folder}\n"
         click.echo(compared_with(folder, judgements, width) if judgements else nothing, nl=False)
-    for one in judgements:
-        if not short and not (quiet and one.comparisons and one.passes):
-            click.echo(scoreboard(one, out / one.experiment.name, width, against=folder))
-    return bool(judgements) and all(one.comparisons and one.passes for one in judgements)
+    same = [bool(judgement.comparisons) and judgement.passes for judgement in judgements]
+    for judgement, passes in zip(judgements, same, strict=True):
+        if not short and not (quiet and passes):
+            click.echo(scoreboard(judgement, out / judgement.experiment.name, width, against=folder))
+    return bool(same) and all(same)
 
 
 def _rerun(
@@ -133,16 +134,16 @@ def _rerun(
     from kfeat.render.tables import terminal_width
     from kfeat.render.verdicts import scoreboard
 
-    published = {one.name: read_rows(results / one.name) for one in experiments}
-    candidates = {
-        one.name: [
+    published = [read_rows(results / experiment.name) for experiment in experiments]
+    candidates = [
+        [
             (trial, row)
-            for trial in own_or_published(one, out, results)[0]
-            if (row := published[one.name].get(trial.id, {})).get("status") == "done"
+            for trial in own_or_published(experiment, out, results)[0]
+            if (row := rows.get(trial.id, {})).get("status") == "done"
         ]
-        for one in experiments
-    }
-    chosen = {trial.id: trial for trial in choose(chain(*candidates.values()), options.seconds_of(budget))}
+        for experiment, rows in zip(experiments, published, strict=True)
+    ]
+    chosen = {trial.id: trial for trial in choose(chain(*candidates), options.seconds_of(budget))}
     if not chosen:
         click.echo(f"no published trial fits into {budget}; `kfeat publish` makes some")
         return False
@@ -150,9 +151,10 @@ def _rerun(
     with TemporaryDirectory() as folder, engine, options.observer(quiet) as observing:
         rows = run_trials(list(chosen.values()), Path(folder), engine, observing)
     cells = [
-        summarise(one, [t for t, _ in candidates[one.name] if t.id in chosen], rows) for one in experiments
+        summarise(experiment, [trial for trial, _ in done if trial.id in chosen], rows)
+        for experiment, done in zip(experiments, candidates, strict=True)
     ]
-    judgements = compared(experiments, cells, [published[one.name] for one in experiments])
+    judgements = compared(experiments, cells, published)
     for judgement in judgements:
         if judgement.cells:
             click.echo(scoreboard(judgement, results, terminal_width()))
@@ -188,7 +190,6 @@ class _Rows(options.Group):
     """Reads `kfeat rows CONFIG` as `kfeat rows show CONFIG`; a config named merge is given as ./merge."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Insert `show` unless the arguments begin with a command."""
         if args and args[0] not in (*self.commands, *ctx.help_option_names):
             args = ["show", *args]
         return super().parse_args(ctx, args)
@@ -229,19 +230,19 @@ def show(
     from kfeat.render.rows import render_rows
     from kfeat.render.tables import terminal_width
 
-    found: dict[str, Any] = {}
-    for one in experiments:
-        trials, rows, place = own_or_published(one, out, results)
-        its_rows = [rows[trial.id] for trial in trials if trial.id in rows]
-        if its_rows and place == results and not quiet:
-            click.echo(f"kfeat: {one.name}: the published rows of {results}", err=True)
-        for row in its_rows:
-            if row["id"] not in found or precedence(row) > precedence(found[row["id"]]):
-                found[row["id"]] = row
-    if not found:
+    shown: dict[str, Any] = {}
+    for experiment in experiments:
+        trials, rows, place = own_or_published(experiment, out, results)
+        planned = [rows[trial.id] for trial in trials if trial.id in rows]
+        if planned and place == results and not quiet:
+            click.echo(f"kfeat: {experiment.name}: the published rows of {results}", err=True)
+        for row in planned:
+            if row["id"] not in shown or precedence(row) > precedence(shown[row["id"]]):
+                shown[row["id"]] = row
+    if not shown:
         names = options.listed(experiments)
         raise StoreError(f"no rows of {names} in {out} and {results}; `kfeat run` makes them")
-    records = chosen([record(row) for row in found.values()], conditions)
+    records = chosen([record(row) for row in shown.values()], conditions)
     click.echo(render_rows(records, form, terminal_width()), nl=False)
 
 
@@ -293,5 +294,5 @@ def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, 
             if configs:
                 raise
             click.echo(plain_lines(f"kfeat: skipped: {error}"), err=True)
-    found = explained(identity.strip(), experiments, out, results)
-    click.echo(render_explanation(found, out, terminal_width()))
+    explanation = explained(identity.strip(), experiments, out, results)
+    click.echo(render_explanation(explanation, out, terminal_width()))
