@@ -62,7 +62,7 @@ def advise(
 
     cells = published()
     known = sorted(cells["kernel"].unique())
-    if unknown := [one for one in kernels if one not in known]:
+    if unknown := [kernel for kernel in kernels if kernel not in known]:
         raise ConfigError(f"--kernel: the survey has no kernel '{unknown[0]}'; it has {', '.join(known)}")
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     source: Any = data
@@ -168,13 +168,13 @@ def tune(
     setup = setup_of(load_experiment(config, overrides), seed, **access)
     folder = runs / setup.experiment.name / "tune"
     options.say_on_interrupt("scored candidates are kept, and the same command continues")
-    assistant = ScorerProcess(threads or physical_cores(), **setup.bench(seed, access))
+    scorer = ScorerProcess(threads or physical_cores(), **setup.bench(seed, access))
     try:
-        journal = ScoreLog(folder / f"{setup.identity}.jsonl")
-        search = Search(assistant, journal, budget, seed, None if quiet else _say)
+        log = ScoreLog(folder / f"{setup.identity}.jsonl")
+        search = Search(scorer, log, budget, seed, None if quiet else _say)
         found = search.run(setup.kernels, setup.maps)
     finally:
-        assistant.end()
+        scorer.end()
     summary = sentences(found)
     click.echo(terminal(found, terminal_width()))
     if tested := tests(found, terminal_width()):

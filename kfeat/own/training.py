@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar, Literal, Self
@@ -67,12 +68,12 @@ def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) ->
 def _choices(trials: Sequence[Trial]) -> list[str]:
     """Return the keys in which trials differ, each with its values."""
     frame = pd.DataFrame([trial.describe() for trial in trials], dtype=object)
-    found: dict[str, str] = {}
+    choices: dict[str, str] = {}
     for key in map(str, frame):
         kinds = list(dict.fromkeys(map(str, frame[key].dropna())))
-        if len(kinds) > 1 and key.split(".")[0] not in found:  # else its components differ themselves
-            found[key] = f"{key}: {listed(kinds)}"
-    return list(found.values())
+        if len(kinds) > 1 and key.split(".")[0] not in choices:  # else its components differ themselves
+            choices[key] = f"{key}: {listed(kinds)}"
+    return list(choices.values())
 
 
 def train(trial: Trial, **access: Any) -> KernelModel:
@@ -171,11 +172,11 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
     If each repeat draws its own split, the search uses that of the first. Raises ConfigError where there are
     several datasets or protocols.
     """
-    protocols = list(dict.fromkeys(one for each in experiment.settings for one in each.protocols))
-    for kind, found in (("dataset", experiment.datasets), ("protocol", protocols)):
-        if len(found) != 1:
+    protocols = list(dict.fromkeys(chain(*(setting.protocols for setting in experiment.settings))))
+    for kind, values in (("dataset", experiment.datasets), ("protocol", protocols)):
+        if len(values) != 1:
             raise ConfigError(
-                f"{experiment.path}: expected one {kind} to tune for, got {len(found)}; choose one, as in "
+                f"{experiment.path}: expected one {kind} to tune for, got {len(values)}; choose one, as in "
                 f"--set {kind}=..."
             )
     source, protocol = experiment.datasets[0], protocols[0]
@@ -184,13 +185,13 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
             f"{experiment.path}: with `split: all` the test rows would choose the method; choose another "
             "split, as in --set 'protocol.split={kind: fraction, train: 0.8, seed: 0}'"
         )
-    here = experiment.settings[0]
+    setting = experiment.settings[0]
     raw = load_raw(source, **access)
-    trial = Trial(source, raw.fingerprint, protocol, here.kernels[0], None, None, 0, experiment.seed)
-    given = here.mapped_solvers[0].given if here.mapped_solvers and raw.task == "classification" else {}
+    trial = Trial(source, raw.fingerprint, protocol, setting.kernels[0], None, None, 0, experiment.seed)
+    given = setting.mapped_solvers[0].given if setting.mapped_solvers and raw.task == "classification" else {}
     options = {key: given[key] for key in KEPT if key in given}
     data = [raw.fingerprint, raw.task, protocol.model_dump_json(), trial.seeds["data"]]
-    kernels, maps = ([one.draws() for one in entries] for entries in (here.kernels, here.maps))
+    kernels, maps = ([entry.draws() for entry in entries] for entries in (setting.kernels, setting.maps))
     identity = digest([VERSION, *data, seed, str(options)])[:16]
     return Setup(experiment, trial, kernels, maps, options, identity)
 
@@ -207,19 +208,19 @@ def check_place(path: Path) -> None:
     files.check_place(path, "the tuned config")
 
 
-def tuned_config(setup: Setup, one: Scored, sentences: list[str]) -> str:
+def tuned_config(setup: Setup, scored: Scored, sentences: list[str]) -> str:
     """Return the config's text: one candidate on the data, with the `sentences` as comments."""
-    candidate, experiment = one.candidate, setup.experiment
+    candidate, experiment = scored.candidate, setup.experiment
     trial = replace(
         setup.trial,
         protocol=_protocol(setup, candidate.scale),
         kernel=read_component(candidate.kernel, "kernel"),
         map=None if candidate.map is None else read_component(candidate.map, "map"),
-        solver=read_component(solver_of(candidate, one.value, setup.options), "solver"),
+        solver=read_component(solver_of(candidate, scored.value, setup.options), "solver"),
         memory="in_core" if candidate.exact else experiment.settings[0].memory,
     )
     title, repeats = f"{experiment.title}, tuned", experiment.settings[0].repeats
-    lines = [f"{MARK}{plain(str(experiment.path))}`.", *(f"# {plain(one)}" for one in sentences)]
+    lines = [f"{MARK}{plain(str(experiment.path))}`.", *(f"# {plain(sentence)}" for sentence in sentences)]
     lines += [f"{key}: {in_yaml(value)}" for key, value in as_config(trial, title, repeats).items()]
     return "\n".join(lines) + "\n"
 
@@ -278,9 +279,9 @@ class _KernelEstimator(BaseEstimator):
         candidate, value = Candidate("zscore", {"name": "gaussian", "gamma": "median"}, None, loss), 1.0
         self.search_ = None
         if enough_rows(codes, not regression):
-            found = self._searched(X if coding is None else _dense(coding.matrix(X)), codes)
-            one = (found.quick if self.prefer == "speed" else None) or found.best
-            self.search_, candidate, value = found, one.candidate, one.value
+            search = self._searched(X if coding is None else _dense(coding.matrix(X)), codes)
+            best = (search.quick if self.prefer == "speed" else None) or search.best
+            self.search_, candidate, value = search, best.candidate, best.value
         model = model_of(candidate, value, {}, self.random_state).set_params(coding=coding)
         with warnings.catch_warnings():  # about redundant landmarks, which the search allows
             warnings.simplefilter("ignore", np.exceptions.RankWarning)
@@ -289,8 +290,7 @@ class _KernelEstimator(BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels, or the values, of the rows of X (n, d), shape (n,)."""
-        rows = self._rows(X)
-        return self.model_.predict(rows)
+        return self.model_.predict(self._rows(X))
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file that `kfeat.load_model` and `kfeat predict` take."""
@@ -363,8 +363,7 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values: (n,), positive for the last of two classes, or (n, classes)."""
-        rows = self._rows(X)
-        return np.asarray(self.model_.decision_function(rows))
+        return np.asarray(self.model_.decision_function(self._rows(X)))
 
 
 class KernelRegressor(RegressorMixin, _KernelEstimator):
