@@ -2,8 +2,9 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,8 @@ def describe(name: str, cache: Folder = None) -> Status:
     verified = None
     if data is not None and form is not None:
         verified = known.fingerprint == data.fingerprint or (known.fingerprint is None and form.pinned)
-    paths = [path for _, path, present in files if present] + list(arrays_of(name, known, folder))
+    arrays = chain(*(form_folder(name, form, folder).glob("*") for form in known.forms))
+    paths = [path for _, path, present in files if present] + [path for path in arrays if path.is_file()]
     return Status(
         name=name,
         entry=known,
@@ -86,13 +88,6 @@ def present_form(name: str, known: Entry, folder: Path) -> Form | None:
     whole = [form for form in known.forms if all(map(os.path.isfile, form.paths(folder).values()))]
     kept = (form for form in whole if os.path.isdir(form_folder(name, form, folder)))
     return next(kept, whole[0] if whole else None)
-
-
-def arrays_of(name: str, known: Entry, folder: Path) -> Iterator[Path]:
-    """Yield the files of all arrays kept for a dataset."""
-    for form in known.forms:
-        arrays = form_folder(name, form, folder)
-        yield from (path for path in arrays.glob("*") if path.is_file())
 
 
 def fetch(
