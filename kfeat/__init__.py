@@ -14,7 +14,7 @@ def __getattr__(name: str) -> Any:
 
         return load_model
     if name in ("KernelClassifier", "KernelRegressor"):
-        from kfeat.own import estimator
+        from kfeat.own import training
 
-        return getattr(estimator, name)
+        return getattr(training, name)
     raise AttributeError(f"module 'kfeat' has no attribute '{name}'")

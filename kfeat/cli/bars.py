@@ -102,14 +102,13 @@ class Bars(Quiet):
 
 
 class _LeftColumn(ProgressColumn):
-    """The estimated time that a run has left."""
+    """The estimated time that a run has left, as h:mm:ss, or dashes while it is unknown."""
 
     def __init__(self, run: Quiet) -> None:
         super().__init__()
         self._run = run
 
     def render(self, task: Task) -> Text:
-        """Return h:mm:ss, or dashes while the time is unknown."""
         left = self._run.time.left
         return Text(
             "-:--:--" if left is None else str(timedelta(seconds=ceil(left))), style="progress.remaining"

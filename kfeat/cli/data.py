@@ -3,17 +3,22 @@
 import json
 import os
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kfeat.cli import options
 from kfeat.errors import ConfigError, KfeatError
+from kfeat.text import as_yaml, plain, plain_lines
 
 if TYPE_CHECKING:
     from kfeat.data import Status
+
+MOST_COLUMNS = 40  # of a file that are shown; --format json shows all
+NOT_SHOWN = ("file", "format", "n_bytes", "columns", "problem")  # below the table
+WIDEST = 36  # characters of a cell of the table
 
 
 @click.group(cls=options.Group)
@@ -82,17 +87,17 @@ def fetch(
     ctx: click.Context, names: tuple[str, ...], every: bool, mirror: str | None, offline: bool, quiet: bool
 ) -> None:
     """Download, verify and parse datasets; a failed one does not stop the others."""
-    from kfeat.data import fetch as fetch_one
+    from kfeat.data import fetch as fetch_dataset
 
-    with ExitStack() as showing:
-        progress = None
-        if sys.stderr.isatty() and not quiet:
-            from kfeat.cli.bars import downloads
+    display: Any = nullcontext()
+    if sys.stderr.isatty() and not quiet:
+        from kfeat.cli.bars import downloads
 
-            progress = showing.enter_context(downloads())
+        display = downloads()
+    with display as progress:
 
         def act(name: str) -> str:
-            status = fetch_one(name, mirror=mirror, offline=offline, progress=progress)
+            status = fetch_dataset(name, mirror=mirror, offline=offline, progress=progress)
             return f"{'verified' if status.verified else 'unverified'}, {_size(status.n_bytes)}"
 
         _each(ctx, _chosen(names, every), act)
@@ -106,10 +111,10 @@ def fetch(
 def verify(ctx: click.Context, names: tuple[str, ...], every: bool, quiet: bool) -> None:
     """Hash cached files and arrays again and compare the hashes; with --all, of every cached dataset."""
     from kfeat.data import describe
-    from kfeat.data import verify as verify_one
+    from kfeat.data import verify as verify_dataset
 
     def act(name: str) -> str:
-        return "verified" if verify_one(name).verified else "unverified: no hash is known for it"
+        return "verified" if verify_dataset(name).verified else "unverified: no hash is known for it"
 
     chosen = _chosen(names, every)
     _each(ctx, [name for name in chosen if not every or describe(name).fetched], act)
@@ -152,13 +157,43 @@ def info(ctx: click.Context, name: str, target: str | None, settings: tuple[str,
 def _show_file(
     ctx: click.Context, path: str, target: str | None, settings: tuple[str, ...], form: str
 ) -> None:
-    from kfeat.cli.file_info import report_of, text_of
+    from kfeat.data.inspection import inspect
+    from kfeat.data.sources import FileSource, validated
 
-    report = report_of(path, target, settings)
-    click.echo(json.dumps(report, indent=1) if form == "json" else text_of(report))
+    source = {"path": path, **options.key_values(settings)}
+    if target is not None:  # a column's number (from 0, or -1 for the last) or its name
+        source["target"] = int(target) if target.removeprefix("-").isdecimal() else target
+    report = inspect(validated(FileSource, source, "dataset"))
+    click.echo(json.dumps(report, indent=1) if form == "json" else _report_text(report))
     if "problem" in report:
         click.echo(f"kfeat: {report['problem']}", err=True)
         ctx.exit(2)
+
+
+def _report_text(report: Mapping[str, Any]) -> str:
+    """Return the text that shows a report: a table of the columns, and what reading made of them."""
+    from kfeat.render.table import Table, terminal_width
+
+    columns = report["columns"]
+    lines = [f"{report['file']}: {report['format']}, {report['n_bytes']:,} bytes"]
+    if columns:
+        keys = ("name", "holds", "n_missing", "values", "becomes")
+        rows = [[_cell(column[key]) for key in keys] for column in columns[:MOST_COLUMNS]]
+        table = Table(("column", "holds", "missing", "values", "becomes"), rows, words=range(5))
+        lines.append(table.terminal(terminal_width()))
+    if len(columns) > MOST_COLUMNS:
+        lines.append(f"and {len(columns) - MOST_COLUMNS:,} more columns; --format json shows all")
+    shown = {key: value for key, value in report.items() if key not in NOT_SHOWN and value not in (None, {})}
+    lines.append(as_yaml(shown, default_flow_style=None).rstrip())
+    if "task" not in report and "problem" not in report:
+        lines.append("--target COLUMN names the column of labels, and shows what reading makes of the file")
+    return plain_lines("\n".join(lines))
+
+
+def _cell(value: Any) -> str:
+    """Return a cell of the table, cut where it would make the table too wide."""
+    text = plain(str(value))
+    return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."
 
 
 def _described(status: "Status") -> dict[str, Any]:
@@ -206,8 +241,8 @@ def path(name: str) -> None:
 @_all
 def clean(names: tuple[str, ...], every: bool) -> None:
     """Remove cached files and arrays; --all also removes the arrays of your own files."""
-    from kfeat.data import clean as clean_one
+    from kfeat.data import clean as remove
 
     chosen = _chosen(names, every)
-    freed = clean_one() if every else sum(map(clean_one, chosen))
+    freed = remove() if every else sum(map(remove, chosen))
     click.echo(f"{_size(freed)} freed")

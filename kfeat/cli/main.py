@@ -23,13 +23,11 @@ from typing import Any
 import click
 
 from kfeat.cli import options
-from kfeat.cli.check import check
 from kfeat.cli.data import data
-from kfeat.cli.model import fit, info, predict, score
-from kfeat.cli.own_data import advise, new, tune
+from kfeat.cli.own_data import advise, fit, info, new, predict, score, tune
 from kfeat.cli.plan import plan, protocol
 from kfeat.cli.reference import configs, kernels, maps, schema, solvers
-from kfeat.cli.rows import explain, rows
+from kfeat.cli.results import check, explain, rows
 from kfeat.cli.run import publish, report, run
 from kfeat.errors import KfeatError
 from kfeat.text import plain_lines
@@ -61,7 +59,6 @@ class _Finder:
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return how the module is loaded; None for all others, which Python then finds itself."""
         spec = PathFinder.find_spec(name, path, target) if name in POSTPONED else None
         if spec is not None and spec.loader is not None:
             spec.loader = LazyLoader(spec.loader)
@@ -96,7 +93,6 @@ class _Group(options.Group):
     """Groups its commands by purpose; an error that a user can correct prints a sentence and exits with 2."""
 
     def sections(self) -> Mapping[str, Iterable[click.Command]]:
-        """Return the commands by purpose."""
         return COMMANDS
 
     def invoke(self, ctx: click.Context) -> Any:

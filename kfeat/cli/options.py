@@ -35,7 +35,9 @@ class Group(click.Group):
         """Write the commands under their titles."""
         for title, commands in self.sections().items():
             with formatter.section(title):
-                formatter.write_dl([(str(one.name), one.get_short_help_str(WHOLE)) for one in commands])
+                formatter.write_dl(
+                    [(str(command.name), command.get_short_help_str(WHOLE)) for command in commands]
+                )
 
 
 def say_on_interrupt(what: str) -> None:
@@ -83,21 +85,21 @@ verbosity = options(
 def seconds_of(text: str) -> float:
     """Return the seconds in a duration such as 90, 90s, 5m or 1.5h; raises ConfigError for other text."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
-    found = float(match[1]) * _UNITS[match[2]] if match else inf
-    if found > MAX_SECONDS:
+    duration = float(match[1]) * _UNITS[match[2]] if match else inf
+    if duration > MAX_SECONDS:
         shown = text if len(text) <= 40 else f"{text[:40]}..."
         raise ConfigError(
             f"'{shown}' is not a duration; expected a number of seconds, or 90s, 5m, 1.5h, up to 365 days"
         )
-    return found
+    return duration
 
 
 def seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
     """Return the seconds in a duration such as 90s, 30m or 2h."""
-    found = None if value is None else seconds_of(value)
-    if found == 0:
+    duration = None if value is None else seconds_of(value)
+    if duration == 0:
         raise click.BadParameter("expected more than 0 seconds", ctx, parameter)
-    return found
+    return duration
 
 
 time_limit = click.option(
@@ -145,18 +147,10 @@ def _number_of_jobs(ctx: click.Context, parameter: click.Parameter, value: str) 
     return int(value)
 
 
-jobs = click.option(
-    "--jobs",
-    metavar="N|auto",
-    callback=_number_of_jobs,
-    default="1",
-    show_default=True,
-    help="The number of trials at a time; auto is one per physical core. With more than one, times do not "
-    "count.",
-)
-
 engine = options(
-    jobs,
+    click.option("--jobs", metavar="N|auto", callback=_number_of_jobs, default="1", show_default=True,
+                 help="The number of trials at a time; auto is one per physical core. With more than one, "
+                 "times do not count."),
     click.option("--engine", "name", type=click.Choice(["local", "dask"]), default="local",
                  show_default=True, help="Where trials run: in processes here, or on Dask workers."),
     click.option("--scheduler", metavar="ADDRESS",
@@ -235,12 +229,25 @@ def takes_experiments(
             ]
             return command(experiments, **others)
 
-        given = [_configs(required=not or_all)]
-        given += [_all] if or_all else []
-        given += [_changes] if changes else []
-        return options(*given, verbosity, *([access] if data else []))(with_experiments)
+        chosen = [_configs(required=not or_all)]
+        chosen += [_all] if or_all else []
+        chosen += [_changes] if changes else []
+        return options(*chosen, verbosity, *([access] if data else []))(with_experiments)
 
     return decorate
+
+
+def key_values(settings: Iterable[str]) -> dict[str, Any]:
+    """Return the KEY=VALUE settings for reading a file as a mapping, with values in YAML."""
+    from kfeat.experiments.yaml import parse
+
+    values = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"--set {setting}: expected KEY=VALUE, such as --set missing=mean")
+        values[key] = value if key == "delimiter" else parse(value, f"--set {setting}")  # YAML needs quotes
+    return values
 
 
 def map_names(maps: str | None) -> list[str] | None:
@@ -250,7 +257,7 @@ def map_names(maps: str | None) -> list[str] | None:
 
 def listed(experiments: Iterable[Any]) -> str:
     """Return the files of experiments on a line, at most three of them."""
-    paths = [str(one.path) for one in experiments]
+    paths = [str(experiment.path) for experiment in experiments]
     return ", ".join(paths[:3]) + ", ..." * (len(paths) > 3)
 
 
@@ -258,19 +265,19 @@ def _below(folder: Path) -> list[Path]:
     """Return the configs below a folder, except hidden files and files in hidden folders."""
     from kfeat.experiments.yaml import SUFFIXES
 
-    found = [path for suffix in SUFFIXES for path in folder.rglob(f"[!_]*{suffix}")]
+    paths = [path for suffix in SUFFIXES for path in folder.rglob(f"[!_]*{suffix}")]
     return sorted(
-        path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
 
 
 def known_configs() -> Path:
     """Return the folder of the configs that come with kfeat: beside its modules, or in a clone above them."""
     package = Path(__file__).parents[1]
-    return next((one for one in (package / "configs", package.parent / "configs") if one.is_dir()), package)
+    return next(filter(Path.is_dir, (package / "configs", package.parent / "configs")), package)
 
 
-def _found(path: Path) -> Path:
+def _existing(path: Path) -> Path:
     """Return a path that exists, or else the config or folder of this name that comes with kfeat.
 
     The name may begin with `configs/` and leave out `.yaml`.
@@ -290,7 +297,7 @@ def config_files(configs: tuple[Path, ...]) -> list[Path]:
     for path in configs:
         # A file whose name begins with _ is only included by others.
         try:
-            path = _found(path)
+            path = _existing(path)
             below = _below(path) if path.is_dir() else [path]
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None

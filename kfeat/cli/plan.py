@@ -1,5 +1,6 @@
 """`kfeat plan` and `kfeat protocol`: the trials of configs with their cost, and the choices behind them."""
 
+from collections import Counter
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from kfeat.errors import DataError, DownloadError
 from kfeat.text import plain, plain_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from kfeat.experiments.config import Experiment
     from kfeat.experiments.plan import Again, Estimate
@@ -51,9 +52,7 @@ def plan(
         click.echo(undecided_terminal(verdicts, terminal_width()))
         return
     if missing:
-        from kfeat.cli.plan_lines import missing_lines
-
-        for line in missing_lines(experiments, out):
+        for line in _missing_lines(experiments, out):
             click.echo(line)
         return
     show_plans(experiments, out, results, access, memory=memory)
@@ -87,7 +86,6 @@ def show_plans(
     experiments has data that cannot be fetched, it is left out with a message on standard error. If none
     remains, the exit status is 2.
     """
-    from kfeat.cli.plan_lines import in_all
     from kfeat.experiments.run import dependencies_first
 
     seen: dict[str, set[str]] = {}  # the ids of the trials so far, by the name of the experiment
@@ -113,7 +111,7 @@ def show_plans(
     if len(experiments) > 1:
         of_them = f" ({shared:,} of them shared)" if shared else ""
         click.echo(f"{counted} config{'s' * (counted != 1)}: {len(whole) + shared:,} trials{of_them}")
-        click.echo(in_all(whole, left))
+        click.echo(_in_all(whole, left))
 
 
 def _show_plan(
@@ -121,10 +119,10 @@ def _show_plan(
     memory: int | None, only: "Collection[str] | None",
 ) -> "tuple[dict[str, Estimate], set[str]]":  # fmt: skip
     """Show a line for the experiment and one per trial; return the estimates and the ids of trials to run."""
-    from kfeat.cli.plan_lines import in_all, needs
     from kfeat.cli.progress import names
     from kfeat.experiments.plan import estimates, pending
     from kfeat.experiments.run import planned, rows_of
+    from kfeat.render.table import time
 
     trials = [trial for trial in planned(experiment, **access) if only is None or trial.id in only]
     rows = rows_of(experiment, out)
@@ -136,6 +134,60 @@ def _show_plan(
     past = [*rows_of(experiment, results).values(), *rows.values()]
     expected = estimates(trials, past, memory, time_limit)
     for (identity, name), state in zip(names(trials).items(), states, strict=True):
-        click.echo(f"{identity}  {state:<7}  {needs(expected[identity])}  {name}")
-    click.echo(in_all(expected.values(), [expected[identity] for identity in todo]))
+        estimate = expected[identity]
+        needs = f"{time(estimate.seconds):>10}  {_size(estimate):>8}"
+        click.echo(f"{identity}  {state:<7}  {needs}  {name}")
+    click.echo(_in_all(expected.values(), [expected[identity] for identity in todo]))
     return expected, todo
+
+
+def _in_all(whole: "Collection[Estimate]", left: "Collection[Estimate]") -> str:
+    """Return the CPU time of all trials and of the pending ones, and the most memory that a trial needs."""
+    from rich.filesize import decimal
+
+    from kfeat.render.table import time
+
+    unknown = sum(estimate.seconds is None for estimate in whole)
+    without = f" ({unknown} not counted, since their data are not read yet)" if unknown else ""
+    most = max(whole, key=lambda estimate: estimate.memory or 0)
+    total, pending = (sum(estimate.seconds or 0.0 for estimate in some) for some in (whole, left))
+    together = decimal(sum(estimate.memory or 0 for estimate in whole))
+    return (
+        f"estimated: {time(total)} of CPU time in all{without}, {time(pending)} of it pending; "
+        f"{_size(most)} of memory for the largest trial, {together} for all at once"
+    )
+
+
+def _size(estimate: "Estimate") -> str:
+    from rich.filesize import decimal
+
+    from kfeat.render.table import MISSING
+
+    return MISSING if estimate.memory is None else decimal(estimate.memory)
+
+
+def _missing_lines(experiments: "Sequence[Experiment]", out: Path) -> "Iterator[str]":
+    """Yield a line for each experiment that lacks trials or times below `out`, and a line for the total.
+
+    The data are looked up only where the rows do not identify them.
+    """
+    from kfeat.experiments.row import counts_as_timed
+    from kfeat.experiments.run import plan_from_rows, rows_of
+
+    planned = absent = 0
+    for experiment in experiments:
+        rows = rows_of(experiment, out)
+        trials = plan_from_rows(experiment, rows.values())
+        lacking = [trial for trial in trials if rows.get(trial.id, {}).get("status") != "done"]
+        planned, absent = planned + len(trials), absent + len(lacking)
+        ended = (rows.get(trial.id) for trial in lacking)
+        reasons = Counter(f"{row['status']} ({row['reason']})" if row else "without a row" for row in ended)
+        parts = [f"{n} trial{'s' * (n != 1)} {reason}" for reason, n in reasons.most_common()]
+        with_rows = {trial.cell for trial in trials if trial.id in rows}
+        timed = {trial.cell for trial in trials if trial.id in rows and counts_as_timed(rows[trial.id])}
+        if untimed := len(with_rows - timed):
+            parts.append(f"no time that counts for {untimed} of {len(with_rows)} methods")
+        if parts:
+            yield plain(f"missing: {experiment.path}: {'; '.join(parts)}")
+    are = f"{absent:,} {'is' if absent == 1 else 'are'} missing" if absent else "nothing is missing"
+    yield f"{planned:,} trials planned, {planned - absent:,} done, {are}"

@@ -47,7 +47,8 @@ class TimeLeft:
         ids = [trial.id for trial in event.trials]
         if event.what in ("expected", "begin"):
             self._expected[event.experiment] = {key: event.expected[key].seconds for key in ids}
-            known = [one for each in self._expected.values() for one in each.values() if one is not None]
+            times = [seconds for trials in self._expected.values() for seconds in trials.values()]
+            known = [seconds for seconds in times if seconds is not None]
             self._mean = fmean(known) if known else self._mean
         elif event.what == "started":
             self._began[ids[0]] = self._clock()
@@ -68,14 +69,14 @@ class TimeLeft:
     @property
     def left(self) -> float | None:
         """The seconds until all trials have ended, with as many at a time as so far; None if unknown."""
-        trials = [item for each in self._expected.values() for item in each.items()]
+        trials = [pair for expected in self._expected.values() for pair in expected.items()]
         if trials and self._mean is None:
             return None
         now, factor = self._clock(), self._taken / self._planned
-        waiting = sum(self._seconds(one) for key, one in trials if key not in self._began) * factor
+        waiting = sum(self._seconds(expected) for key, expected in trials if key not in self._began) * factor
         running = [
-            max(self._seconds(one) * factor - (now - self._began[key]), 0.0)
-            for key, one in trials
+            max(self._seconds(expected) * factor - (now - self._began[key]), 0.0)
+            for key, expected in trials
             if key in self._began
         ]
         return max((waiting + sum(running)) / self._at_once, max(running, default=0.0))

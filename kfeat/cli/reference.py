@@ -1,8 +1,8 @@
 """What a config can name, and what is known of its choices: `configs`, `maps`, `protocol` and others."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -11,12 +11,7 @@ from kfeat.errors import ConfigError
 from kfeat.files import writing
 from kfeat.text import in_yaml
 
-if TYPE_CHECKING:
-    from kfeat.experiments.config import ComponentHelp
-
 _name = click.argument("name", required=False)
-_KEYS = {"map": "maps:\n    - {}", "kernel": "kernel: {}", "mapped": "solvers:\n    mapped: {}",
-         "exact": "solvers:\n    exact: {}"}  # fmt: skip
 
 
 @click.group(invoke_without_command=True)
@@ -26,10 +21,10 @@ def configs(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         from kfeat.experiments.config import load_experiment
 
-        found = {one.name: one.title for one in map(load_experiment, config_files((known_configs(),)))}
-        width = max(map(len, found), default=0)
-        for name, title in found.items():
-            click.echo(f"{name:{width}}  {title}")
+        experiments = [load_experiment(file) for file in config_files((known_configs(),))]
+        width = max((len(experiment.name) for experiment in experiments), default=0)
+        for experiment in experiments:
+            click.echo(f"{experiment.name:{width}}  {experiment.title}")
 
 
 @configs.command()
@@ -60,20 +55,13 @@ def maps(name: str | None) -> None:
 
     With a NAME, show that map in full with its parameters.
     """
-    from inspect import getdoc
-
-    from kfeat.experiments.config import component_help
     from kfeat.maps import MAPS, kernels_of
 
-    one = component_help("map", name) if name else None
-    for each, cls in sorted(MAPS.items()) if one is None else [(one.name, MAPS[one.name])]:
-        summary = (getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
-        facts = [f"{key}: {value}" for key, value in cls.facts._asdict().items()]
-        lines = [f"kernels: {', '.join(kernels_of(cls))}", *facts]
-        if one is None:
-            click.echo("\n  ".join([each, summary, *lines]))
-        else:
-            _show(one, "map", lines)
+    def facts(name: str) -> list[str]:
+        lines = [f"{key}: {value}" for key, value in MAPS[name].facts._asdict().items()]
+        return [f"kernels: {', '.join(kernels_of(MAPS[name]))}", *lines]
+
+    _show("map", name, facts, "maps:\n    - {}")
 
 
 @click.command()
@@ -83,16 +71,10 @@ def kernels(name: str | None) -> None:
 
     With a NAME, show that kernel in full with its parameters.
     """
-    from kfeat.experiments.config import component_help, component_helps
     from kfeat.kernels import KERNELS
     from kfeat.maps import maps_for
 
-    for one in [component_help("kernel", name)] if name else component_helps("kernel").values():
-        lines = [f"maps: {', '.join(maps_for(KERNELS[one.name]()))}"]
-        if name:
-            _show(one, "kernel", lines)
-        else:
-            click.echo("\n  ".join([one.name, one.summary, *lines]))
+    _show("kernel", name, lambda name: [f"maps: {', '.join(maps_for(KERNELS[name]()))}"], "kernel: {}")
 
 
 @click.command()
@@ -102,32 +84,39 @@ def solvers(name: str | None) -> None:
 
     With a NAME, show that solver in full with its parameters.
     """
-    from kfeat.experiments.config import component_help, component_helps
     from kfeat.solvers import SOLVERS
 
-    for one in [component_help("solver", name)] if name else component_helps("solver").values():
-        cls = SOLVERS[one.name]
-        role = "exact" if cls.needs_kernel else "mapped"
-        lines = [f"key in a config: solvers.{role}", f"out of core: {cls.out_of_core}"]
-        if name:
-            _show(one, role, lines)
-        else:
-            click.echo("\n  ".join([one.name, one.summary, *lines]))
+    def role(name: str) -> str:
+        return "exact" if SOLVERS[name].needs_kernel else "mapped"
+
+    def facts(name: str) -> list[str]:
+        return [f"key in a config: solvers.{role(name)}", f"out of core: {SOLVERS[name].out_of_core}"]
+
+    _show("solver", name, facts, f"solvers:\n    {role(name) if name in SOLVERS else ''}: {{}}")
 
 
-def _show(one: "ComponentHelp", key: str, lines: list[str]) -> None:
-    """Print everything about one kernel, map or solver."""
+def _show(part: str, name: str | None, facts: Callable[[str], list[str]], place: str) -> None:
+    """Print a few lines about each kernel, map or solver, or everything about the one with this name.
+
+    `facts` returns the lines about one, and `place` is where a config has it.
+    """
+    from kfeat.experiments.config import component_help, component_helps
     from kfeat.render.table import paragraph, terminal_width
 
-    width = terminal_width()
-    click.echo(one.name)
-    for block in one.text.split("\n\n"):
+    if name is None:
+        known = component_helps(part)
+        for shown in sorted(known) if part == "map" else known:  # the maps are many
+            click.echo("\n  ".join([shown, known[shown].summary, *facts(shown)]))
+        return
+    component, width = component_help(part, name), terminal_width()
+    click.echo(component.name)
+    for block in component.text.split("\n\n"):
         click.echo(paragraph(block, width=width) + "\n")
-    for line in lines:
+    for line in facts(name):
         click.echo(paragraph(line, width=width))
-    click.echo("\nParameters:" if one.parameters else "\nIt has no parameters.")
-    for parameter in one.parameters:
+    click.echo("\nParameters:" if component.parameters else "\nIt has no parameters.")
+    for parameter in component.parameters:
         click.echo(f"  {', '.join(parameter.names)}: {parameter.kind}")
         for text in parameter.meaning.split("\n"):
             click.echo(paragraph(text, "      ", width))
-    click.echo(f"\nIn a config, with its defaults:\n  {_KEYS[key].format(in_yaml(one.entry))}")
+    click.echo(f"\nIn a config, with its defaults:\n  {place.format(in_yaml(component.entry))}")

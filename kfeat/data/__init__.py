@@ -2,8 +2,7 @@
 
 from kfeat.data.catalogue import Status, clean, describe, fetch, list_datasets, path, verify
 from kfeat.data.coding import Coding
-from kfeat.data.columns import Reading
-from kfeat.data.dataset import Dataset, Raw
+from kfeat.data.dataset import Dataset, Raw, Reading
 from kfeat.data.formats import Rows, read_rows
 from kfeat.data.generators import GeneratorSource
 from kfeat.data.loading import fingerprint, load, load_raw

@@ -50,7 +50,7 @@ def save_parts(folder: Path, parts: Mapping[str, Part], notes: Mapping[str, Any]
         for name, part in parts.items():
             layout[name] = {"shape": list(part.X.shape), "sparse": save_matrix(new, f"{name}.X", part.X)}
             np.save(new / f"{name}.y.npy", part.y)
-        hashes = {path.name: array_sha256(path, whole_state(path)) for path in sorted(new.glob("*.npy"))}
+        hashes = {path.name: array_sha256(path, *stamp_state(path)) for path in sorted(new.glob("*.npy"))}
         content = {**notes, "layout": layout, "arrays": hashes}
         text = json.dumps({**content, "sha256": sha256_of(content)}, indent=1)
         (new / "notes.json").write_text(text, encoding="utf-8")
@@ -117,7 +117,7 @@ def load_parts(folder: Path, notes: Mapping[str, Any]) -> dict[str, Part]:
 def check_array(path: Path, sha256: str) -> None:
     """Raise DataError unless a file has the hash noted for it."""
     try:
-        found = array_sha256(path, whole_state(path))
+        found = array_sha256(path, *stamp_state(path))
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
     if found != sha256:
@@ -125,16 +125,10 @@ def check_array(path: Path, sha256: str) -> None:
 
 
 @cache
-def array_sha256(path: Path, state: tuple[int, ...]) -> str:
+def array_sha256(path: Path, *state: int) -> str:
     """Return the SHA-256 of a file, computed once per process for each state of it."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def whole_state(path: Path) -> tuple[int, ...]:
-    """Return what changes with any write to a file: the time of the last change cannot be set back."""
-    status = path.stat()
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def sha256_of(notes: Mapping[str, Any]) -> str:
@@ -142,7 +136,7 @@ def sha256_of(notes: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(notes, sort_keys=True).encode()).hexdigest()
 
 
-def canonical(parts: Mapping[str, Part]) -> dict[str, Part]:
+def compact(parts: Mapping[str, Part]) -> dict[str, Part]:
     """Return the parts with sparse matrices in order, or all dense where that is better."""
     from scipy.sparse import issparse
 
@@ -223,7 +217,7 @@ def open_content(path: Path, limit: int | None = None) -> Iterator[IO[bytes]]:
         if limit is None and opener is not open:
             limit = most_content(path)
         with opener(path, "rb") as content:
-            yield content if limit is None else io.BufferedReader(Limited(content, limit, path), 1 << 18)
+            yield content if limit is None else io.BufferedReader(_Limited(content, limit, path), 1 << 18)
     except CORRUPT as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise DataError(f"{path}: cannot be read ({error.strerror})") from None
@@ -235,7 +229,7 @@ def most_content(path: Path) -> int:
     return max(LEAST_LIMIT, MOST_PACKED * path.stat().st_size)
 
 
-class Limited(io.RawIOBase):
+class _Limited(io.RawIOBase):
     """A stream that raises DataError once it has given more than `limit` bytes."""
 
     def __init__(self, content: Any, limit: int, path: Path) -> None:
@@ -243,11 +237,9 @@ class Limited(io.RawIOBase):
         self.n_read = 0
 
     def readable(self) -> bool:
-        """Return that it can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer and return the number of bytes."""
         n = int(self.content.readinto(buffer))
         self.n_read += n
         if self.n_read > self.limit:
@@ -342,14 +334,12 @@ def parsed_once(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw
     `parse` is called again only when a file has changed or an array is damaged. One process parses, others
     wait. Raises DataError when a file is missing or the folder is not writable.
     """
-    found = load_kept(folder, files, parse)
-    if found is not None:
-        return found
+    if kept := load_kept(folder, files, parse):
+        return kept
     for path in files.values():
         check_regular(path)
     with locked(folder):
-        found = load_kept(folder, files, parse)
-        return found if found is not None else parse_and_keep(folder, files, parse)
+        return load_kept(folder, files, parse) or parse_and_keep(folder, files, parse)
 
 
 def parse_and_keep(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw]) -> Raw:
@@ -401,13 +391,8 @@ def read_kept(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw] 
     if not notes.get("coding"):
         return raw
     if columns:
-        return replace(raw, learn=partial(coding_of, parse) if parse else None)
+        return replace(raw, learn=(lambda: parse().coding) if parse else None)
     return replace(raw, learn=partial(Coding, raw.task, raw.n_features, sparse=raw.sparse))
-
-
-def coding_of(parse: Callable[[], Raw]) -> Coding | None:
-    """Return how the columns of a table became features, learnt again from its files."""
-    return parse().coding
 
 
 def current_notes(folder: Path, files: Mapping[str, Path]) -> dict[str, Any] | None:

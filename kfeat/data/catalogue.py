@@ -2,8 +2,9 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from kfeat.data.download import chosen_mirror
 from kfeat.data.generators import Generator, LargeQuadric
 from kfeat.data.loading import form_folder, load_registered, own_folder
 from kfeat.data.protocol import Protocol, StepName, split_sizes
-from kfeat.data.sources import Entry, FileSource, Form, RemoteFile, Source, entry, registry
+from kfeat.data.sources import Entry, FileSource, Form, RemoteFile, Source, dataset_name, entry, registry
 from kfeat.errors import DataError
 
 
@@ -68,7 +69,8 @@ def describe(name: str, cache: Folder = None) -> Status:
     verified = None
     if data is not None and form is not None:
         verified = known.fingerprint == data.fingerprint or (known.fingerprint is None and form.pinned)
-    paths = [path for _, path, present in files if present] + list(arrays_of(name, known, folder))
+    arrays = chain(*(form_folder(name, form, folder).glob("*") for form in known.forms))
+    paths = [path for _, path, present in files if present] + [path for path in arrays if path.is_file()]
     return Status(
         name=name,
         entry=known,
@@ -86,13 +88,6 @@ def present_form(name: str, known: Entry, folder: Path) -> Form | None:
     whole = [form for form in known.forms if all(map(os.path.isfile, form.paths(folder).values()))]
     kept = (form for form in whole if os.path.isdir(form_folder(name, form, folder)))
     return next(kept, whole[0] if whole else None)
-
-
-def arrays_of(name: str, known: Entry, folder: Path) -> Iterator[Path]:
-    """Yield the files of all arrays kept for a dataset."""
-    for form in known.forms:
-        arrays = form_folder(name, form, folder)
-        yield from (path for path in arrays.glob("*") if path.is_file())
 
 
 def fetch(
@@ -209,11 +204,11 @@ def shape_of(source: Source, protocol: Protocol) -> Shape | None:
     if files is None:
         return None
     try:
-        n_train, n_test = split_sizes(protocol.split, files.n_train, files.n_test, _name(source))
+        n_train, n_test = split_sizes(protocol.split, files.n_train, files.n_test, dataset_name(source))
     except DataError:
         return None  # loading the data, which comes next, reports this
     dense = any(step in FILLS_ZEROS for step in protocol.scale)
-    classes = () if isinstance(source, FileSource) else class_shares(_name(source), protocol)
+    classes = () if isinstance(source, FileSource) else class_shares(dataset_name(source), protocol)
     stored = 1.0 if dense else files.stored
     return replace(files, n_train=n_train, n_test=n_test, stored=stored, classes=classes)
 
@@ -230,10 +225,6 @@ def class_shares(name: str, protocol: Protocol | Mapping[str, Any]) -> tuple[flo
     return tuple(sorted((count / sum(counts.values()) for count in counts.values()), reverse=True))
 
 
-def _name(source: Any) -> str:
-    return str(source if isinstance(source, str) else source.name)
-
-
 def _of_files(source: Source) -> Shape | None:
     """Return the shape of a source as its files have it."""
     if isinstance(source, Generator):
@@ -241,7 +232,7 @@ def _of_files(source: Source) -> Shape | None:
         return Shape(source.n, 0, source.d, generated=drawn)
     if isinstance(source, FileSource):
         return _kept(own_folder(source, cache_folder()), source.files)
-    name = _name(source)
+    name = dataset_name(source)
     folder, known = cache_folder(), entry(name)
     form = present_form(name, known, folder)
     found = _kept(form_folder(name, form, folder), form.paths(folder)) if form else None

@@ -155,9 +155,6 @@ def shown(origin: str) -> str:
     return re.sub(r"://.*@", "://***@", origin, flags=re.DOTALL)
 
 
-logger = logging.getLogger("kfeat")
-
-
 def chosen_mirror(mirror: Folder = None) -> str | None:
     """Return the mirror, a folder or a URL laid out as `<dataset>/<file>`: `mirror`, else KFEAT_MIRROR."""
     chosen = mirror or os.environ.get("KFEAT_MIRROR")

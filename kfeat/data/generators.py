@@ -20,25 +20,24 @@ from kfeat.data.cache import GENERATED, arrays_folder, parsed_once
 from kfeat.data.dataset import MOST_SEED, Indices, Model, Part, Raw, Task
 from kfeat.data.protocol import shuffled
 
-MOST_VALUES = 2_000_000_000  # 16 GB
 BLOCK = 8192  # rows that one random stream draws, so that the first rows do not depend on n
-MOST_BYTES = 2**40
 
 
 class Generator(Model):
     """n rows of d features, drawn from `seed`, with labels +1 and -1 and no test rows."""
 
     algorithm_version: ClassVar[int] = 1
+    most_values: ClassVar[int] = 2_000_000_000  # 16 GB in memory
 
     n: Annotated[int, Ge(2)]
     d: Annotated[int, Ge(1)]
     seed: Annotated[int, Ge(0), Lt(MOST_SEED)] = 0
 
     @model_validator(mode="after")
-    def fits_into_memory(self) -> "Generator":
+    def fits(self) -> "Generator":
         """Refuse numbers of rows and features that no machine holds."""
-        if self.n * self.d > MOST_VALUES:
-            raise ValueError(f"expected n * d to be {MOST_VALUES:,} at most")
+        if self.n * self.d > self.most_values:
+            raise ValueError(f"expected n * d to be {self.most_values:,} at most")
         return self
 
     def labels(self, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -126,16 +125,11 @@ class LargeQuadric(Generator):
     rows are the same for every n.
     """
 
+    most_values: ClassVar[int] = 2**38  # 1 TB on a disk, as single precision
+
     name: Literal["large_quadric"]
     task: Task = "classification"
     noise: Annotated[float, Ge(0), Lt(0.5)] = 0.05
-
-    @model_validator(mode="after")
-    def fits_into_memory(self) -> "LargeQuadric":
-        """Refuse more rows and features than a disk holds; memory is not a limit."""
-        if 4 * self.n * self.d > MOST_BYTES:
-            raise ValueError(f"expected n * d to be {MOST_BYTES // 4:,} at most")
-        return self
 
 
 def load_large(spec: LargeQuadric, cache: Path) -> Raw:

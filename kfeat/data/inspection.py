@@ -1,23 +1,15 @@
 """Inspecting a file before it is used: what its columns hold and become, and which of them are useless."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kfeat.data.cache import Folder, cache_folder, check_regular, naming
-from kfeat.data.columns import (
-    COLUMN_OPTIONS,
-    OPTIONS,
-    UNNAMED,
-    Reading,
-    as_numbers,
-    format_of,
-    has_mistakes,
-    holds,
-)
-from kfeat.data.dataset import Raw
+from kfeat.data.coding import UNNAMED, as_numbers, check_mistakes, holds
+from kfeat.data.dataset import COLUMN_OPTIONS, OPTIONS, Raw, Reading, format_of
 from kfeat.data.loading import load_files
 from kfeat.data.sources import FileSource
 from kfeat.errors import DataError, KfeatError
@@ -61,10 +53,10 @@ def inspect(source: FileSource, cache: Folder = None) -> dict[str, Any]:
         return {**known, "problem": printable(error)}
     classes = raw.parts if raw.task == "classification" else {}
     return known | {
-        "n_rows": {part: len(each.y) for part, each in raw.parts.items()},
+        "n_rows": {role: len(part.y) for role, part in raw.parts.items()},
         "task": raw.task,
         "n_features": raw.n_features,
-        "classes": {part: class_counts(raw, each.y) for part, each in classes.items()},
+        "classes": {role: class_counts(raw, part.y) for role, part in classes.items()},
         "sparse": raw.sparse,
         "fingerprint": raw.fingerprint,
         "n_dropped": raw.n_dropped,
@@ -76,25 +68,20 @@ def table_in(path: Path, reading: Reading) -> Any:
 
     Raises DataError where the file cannot be read in its format.
     """
-    from kfeat.data.formats import tables
+    from kfeat.data.formats import as_data_errors, tables
 
     check_regular(path)
     name = format_of(path, reading)
     if not OPTIONS[name] >= COLUMN_OPTIONS:
         return None
-    try:
-        with naming(path):
-            return tables.read_frame(path, reading)
-    except KfeatError:
-        raise
-    except Exception as error:  # of a library, at a file that is damaged or holds what it does not read
-        raise DataError(f"{path}: cannot be read as {name} ({printable(error)})") from None
+    with as_data_errors(path, name), naming(path):
+        return tables.read_frame(path, reading)
 
 
 def class_counts(raw: Raw, y: Any) -> dict[str, int]:
     """Return the number of rows of each class among the labels y (n,) of a dataset, by its label."""
     labels, counts = np.unique(y, return_counts=True)
-    named = [raw.label_names[int(one)] if raw.label_names else f"{one:.16g}" for one in labels]
+    named = [raw.label_names[int(label)] if raw.label_names else f"{label:.16g}" for label in labels]
     return dict(zip(named, counts.tolist(), strict=True))
 
 
@@ -105,12 +92,12 @@ def columns_of(frame: Any, target: str | None, dropped: Sequence[str]) -> Any:
     """
     import pandas as pd
 
-    found = []
+    rows = []
     for name, cells in frame.items():
         role = "target" if name == target else "dropped" if name in dropped else "feature"
         present, kind = cells.dropna(), holds(cells)
         values = present.value_counts() if kind != "lists" else ()
-        found.append(
+        rows.append(
             {
                 "name": name,
                 "role": role,
@@ -121,7 +108,7 @@ def columns_of(frame: Any, target: str | None, dropped: Sequence[str]) -> Any:
                 "becomes": "" if role == "feature" else role,
             }
         )
-    return pd.DataFrame(found)
+    return pd.DataFrame(rows)
 
 
 def _values(values: Any) -> str:
@@ -142,25 +129,23 @@ def useless(frame: Any, columns: Any, target: str | None) -> dict[str, str]:
 
     features = columns[(columns["role"] != "dropped") & (columns["name"] != target)]
     seen = {} if target is None else {cells_of(target): target}
-    found = {}
-    for one in features.itertuples():
-        if one.name.startswith(UNNAMED):
-            found[one.name] = "no name, probably an index"
-        elif one.holds in ("nothing", "lists"):
-            found[one.name] = "no value" if one.holds == "nothing" else "lists"
-        elif one.holds == "words" and one.n_distinct > max(OWN_WORDS, len(frame) // 2):
-            if not has_mistakes(frame[one.name]):  # numbers with a few slips are worth a message
-                found[one.name] = "a different word in almost every row"
-        elif one.n_distinct == 1 and not one.n_missing:
-            found[one.name] = "one value in all rows"
-        elif (first := seen.setdefault(cells_of(one.name), one.name)) != one.name:
-            found[one.name] = f"the same as {first}"
-        elif one.holds == "numbers" and _counts_rows(as_numbers(frame[one.name])):
-            found[one.name] = COUNTS_ROWS
-    if len(found) == len(features):  # row numbers may be times, if there is no other column
-        found = {name: why for name, why in found.items() if why != COUNTS_ROWS}
-    return found
-
-
-def _counts_rows(values: Any) -> bool:
-    return len(values) > FEW_ROWS and bool((np.diff(np.sort(values)) == 1).all())
+    reasons = {}
+    for column in features.itertuples():
+        if column.name.startswith(UNNAMED):
+            reasons[column.name] = "no name, probably an index"
+        elif column.holds in ("nothing", "lists"):
+            reasons[column.name] = "no value" if column.holds == "nothing" else "lists"
+        elif column.holds == "words" and column.n_distinct > max(OWN_WORDS, len(frame) // 2):
+            with suppress(DataError):  # numbers with a few slips, which are worth a message
+                check_mistakes(frame[column.name])
+                reasons[column.name] = "a different word in almost every row"
+        elif column.n_distinct == 1 and not column.n_missing:
+            reasons[column.name] = "one value in all rows"
+        elif (first := seen.setdefault(cells_of(column.name), column.name)) != column.name:
+            reasons[column.name] = f"the same as {first}"
+        elif column.holds == "numbers" and len(frame) > FEW_ROWS:
+            steps = np.diff(np.sort(as_numbers(frame[column.name])))
+            reasons |= {column.name: COUNTS_ROWS} if (steps == 1).all() else {}
+    if len(reasons) == len(features):  # row numbers may be times, if there is no other column
+        reasons = {name: why for name, why in reasons.items() if why != COUNTS_ROWS}
+    return reasons

@@ -18,7 +18,7 @@ from kfeat.data.cache import (
     load_kept,
     parsed_once,
 )
-from kfeat.data.columns import listed
+from kfeat.data.coding import listed
 from kfeat.data.dataset import Dataset, Raw, Task
 from kfeat.data.download import chosen_mirror, ensure_file
 from kfeat.data.formats import read_files
@@ -104,8 +104,12 @@ def load_files(source: FileSource, cache: Path) -> Raw:
     raw = parsed_once(own_folder(source, cache), files, parse)
     raw = replace(raw, name=source.name)
     if raw.n_dropped and source.reading.missing != "drop":
-        kept = sum(len(part.y) for part in raw.parts.values())
-        say_once(logging.WARNING, f"{source.name}: {told_unlabelled(raw.n_dropped, kept)}")
+        say_once(
+            logging.WARNING,
+            f"{source.name}: {raw.n_dropped:,} of {raw.n_dropped + len(raw.y):,} rows have no label and "
+            "are left out (None, NA, null and ? count as missing, unless `levels` names them as words of the "
+            "column)",
+        )
     if new := labels_of_test_alone(raw, source):
         say_once(logging.WARNING, f"{source.name}: no training row has the test rows' labels {listed(new)}")
     return raw if source.fingerprint is None else with_pin(raw, source.fingerprint)
@@ -118,14 +122,6 @@ def labels_of_test_alone(raw: Raw, source: FileSource) -> list[str]:
         return []
     new = np.setdiff1d(raw.parts["test"].y, raw.parts["train"].y).tolist()
     return [raw.label_names[label] if raw.label_names else str(label) for label in new]
-
-
-def told_unlabelled(dropped: int, kept: int) -> str:
-    """Return the warning about rows without a label, and what to do if the label is such a word."""
-    return (
-        f"{dropped:,} of {dropped + kept:,} rows have no label and are left out (None, NA, null and ? count "
-        "as missing, unless `levels` names them as words of the column)"
-    )
 
 
 def with_pin(raw: Raw, fingerprint: str) -> Raw:
@@ -155,7 +151,7 @@ def load_registered(
     for form, folder, files in places:
         kept = load_kept(folder, files, partial(read_form, form, files, known.task))
         if kept is not None:
-            return checked(name, form, kept)
+            return as_registered(name, form, kept)
     failures = []
     for form, folder, files in places:
         try:
@@ -165,7 +161,7 @@ def load_registered(
             failures.append(str(error))
             continue
         parse = partial(read_form, form, files, known.task)
-        return checked(name, form, parsed_once(folder, files, parse))
+        return as_registered(name, form, parsed_once(folder, files, parse))
     stand_ins = [other for other, of in registry().items() if of.stand_in_for == name]
     hint = f"; a stand-in under its own name is {', '.join(stand_ins)}" if stand_ins else ""
     raise DownloadError(f"{name}: " + "; or else: ".join(failures) + hint)
@@ -178,7 +174,7 @@ def read_form(form: Form, files: dict[str, Path], task: Task) -> Raw:
     return RECIPES[form.recipe](read_files(files, form.reading))
 
 
-def checked(name: str, form: Form, raw: Raw) -> Raw:
+def as_registered(name: str, form: Form, raw: Raw) -> Raw:
     """Return the data of a form under their registered name, checked against the dataset's entry.
 
     Verified means that the fingerprint is pinned and equal, or that every file's content has a pinned hash.
@@ -214,5 +210,5 @@ def fingerprint(source: Any, cache: Folder = None) -> str | None:
         kept = [(form_folder(source, form, folder), form.paths(folder)) for form in entry(source).forms]
     else:
         kept = [(own_folder(source, folder), source.files)]
-    notes = (current_notes(*one) for one in kept)
-    return next((str(found["fingerprint"]) for found in notes if found), None)
+    notes = (current_notes(*place) for place in kept)
+    return next((str(note["fingerprint"]) for note in notes if note), None)

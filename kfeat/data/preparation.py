@@ -6,7 +6,6 @@ What the protocol learns from the training rows is kept, to prepare other raw ro
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,7 +16,7 @@ from scipy.sparse import issparse, vstack
 
 from kfeat.batches import release, unnamed_file, written
 from kfeat.data.dataset import Dataset, Indices, Matrix, Raw, block_rows
-from kfeat.data.protocol import Against, Divide, Protocol, RandomHalf, Step, shuffled, split_indices
+from kfeat.data.protocol import Against, Divide, Protocol, Step, shuffled, split_indices
 from kfeat.errors import DataError
 
 Blocks: TypeAlias = Callable[[], Iterable[Matrix]]  # starts a new pass over the training rows, float64 blocks
@@ -34,17 +33,6 @@ class DivideBy:
     def transform(self, block: Matrix) -> Matrix:
         """Return block / number."""
         return block / self.number
-
-
-@dataclass(frozen=True)
-class UnitRows:
-    """x / ||x||; a zero row stays as it is."""
-
-    def transform(self, block: Matrix) -> Matrix:
-        """Return the rows, each divided by its norm."""
-        from sklearn.preprocessing import normalize
-
-        return normalize(block)
 
 
 @dataclass
@@ -76,9 +64,9 @@ class NumberScaler:
 
     def fit_blocks(self, blocks: Blocks) -> None:
         """Find the columns in all rows; the scaler learns from every k-th row, SAMPLE of them at most."""
-        found = [(((block != 0) & (block != 1)).any(axis=0), len(block)) for block in blocks()]
-        self.columns = np.flatnonzero(np.any([other for other, _ in found], axis=0))
-        starts = list(accumulate((n for _, n in found), initial=0))
+        facts = [(((block != 0) & (block != 1)).any(axis=0), len(block)) for block in blocks()]
+        self.columns = np.flatnonzero(np.any([other for other, _ in facts], axis=0))
+        starts = list(accumulate((n for _, n in facts), initial=0))
         every = -(-starts[-1] // SAMPLE)
         rows = [
             block[-start % every :: every, self.columns]
@@ -98,7 +86,7 @@ class NumberScaler:
 
 def transformer_of(step: Step) -> Transformer:
     """Return a fresh transformer for one step of a protocol."""
-    from sklearn.preprocessing import MinMaxScaler, PowerTransformer, StandardScaler
+    from sklearn.preprocessing import MinMaxScaler, Normalizer, PowerTransformer, StandardScaler
 
     if isinstance(step, Divide):
         return DivideBy(step.divide)
@@ -108,7 +96,7 @@ def transformer_of(step: Step) -> Transformer:
         "zscore": StandardScaler,
         "zscore_numbers": lambda: NumberScaler(StandardScaler()),
         "power": lambda: NumberScaler(PowerTransformer()),
-        "unit_rows": UnitRows,
+        "unit_rows": Normalizer,  # x / ||x||; a zero row stays as it is
         "global_norm": GlobalNorm,
     }
     transformer = kinds[step]()
@@ -125,18 +113,13 @@ def shifts(transformer: Transformer) -> bool:
     return isinstance(transformer, MinMaxScaler | StandardScaler | NumberScaler)
 
 
-def makes_dense(steps: Sequence[Step]) -> bool:
-    """Return whether a chain has a step that makes sparse blocks dense."""
-    return any(shifts(transformer_of(step)) for step in steps)
-
-
 def learn_chain(steps: Sequence[Step], blocks: Blocks) -> list[Transformer]:
     """Return the chain's transformers, each learnt on the training rows as the steps before it leave them."""
     chain: list[Transformer] = []
     for step in steps:
         transformer = transformer_of(step)
         if isinstance(transformer, NumberScaler):
-            transformer.fit_blocks(partial(_after, chain, blocks))
+            transformer.fit_blocks(lambda: (apply_chain(chain, block, dense=True) for block in blocks()))
         elif hasattr(transformer, "partial_fit"):
             for block in blocks():
                 transformer.partial_fit(apply_chain(chain, block, dense=shifts(transformer)))
@@ -144,14 +127,8 @@ def learn_chain(steps: Sequence[Step], blocks: Blocks) -> list[Transformer]:
     return chain
 
 
-def _after(chain: Sequence[Transformer], blocks: Blocks) -> Iterator[Matrix]:
-    return (apply_chain(chain, block, dense=True) for block in blocks())
-
-
 def apply_chain(chain: Sequence[Transformer], block: Matrix, dense: bool = False) -> Matrix:
     """Return a block after all steps; dense if asked for, or if a step needs it."""
-    from scipy.sparse import issparse
-
     if issparse(block) and (dense or any(map(shifts, chain))):
         block = block.toarray()
     for transformer in chain:
@@ -279,7 +256,7 @@ def learn(raw: Raw, protocol: Protocol, train: Indices, positive: NDArray[Any] |
     """Return what the protocol learns from the training rows."""
     drops = protocol.constant_features == "drop"
     columns = varying_columns(raw, train) if drops else np.arange(raw.n_features)
-    dense = makes_dense(protocol.scale)
+    dense = any(shifts(transformer_of(step)) for step in protocol.scale)
     chain = tuple(learn_chain(protocol.scale, lambda: raw.blocks(train, columns, dense=dense)))
     return Preparation(
         n_features=raw.n_features,
@@ -309,9 +286,9 @@ def prepared_parts(
         if scratch is None:
             return written(blocks(rows), np.empty((len(rows), len(columns)), dtype))
         unchanged = not chain and preparation.columns is None
-        lying = raw.consecutive(rows, dtype) if unchanged else None
-        if lying is not None:
-            return lying
+        view = raw.consecutive(rows, dtype) if unchanged else None
+        if view is not None:
+            return view
         return written(blocks(rows), unnamed_file((len(rows), len(columns)), dtype, scratch))
 
     parts = joined(train), joined(test)
@@ -346,7 +323,8 @@ def positive_classes(raw: Raw, protocol: Protocol) -> NDArray[Any] | None:
     classes = np.unique(raw.y)
     if isinstance(protocol.binarise, Against):
         return np.array([code_of(protocol.binarise.positive, raw, classes)])
-    return random_half(classes, protocol.binarise)
+    order = shuffled(np.random.default_rng(protocol.binarise.random_half), len(classes))
+    return classes[order[: len(classes) // 2]]  # rounded down, the same for the same seed
 
 
 def code_of(label: int | float | str, raw: Raw, classes: NDArray[Any]) -> Any:
@@ -360,9 +338,3 @@ def code_of(label: int | float | str, raw: Raw, classes: NDArray[Any]) -> Any:
         known = raw.label_names or tuple(str(c) for c in classes.tolist())
         raise DataError(f"{raw.name} has no class {label!r}; its classes are {', '.join(known)}")
     return code
-
-
-def random_half(classes: NDArray[Any], binarise: RandomHalf) -> NDArray[Any]:
-    """Return a random half (rounded down) of the classes, the same for the same seed."""
-    order = shuffled(np.random.default_rng(binarise.random_half), len(classes))
-    return classes[order[: len(classes) // 2]]

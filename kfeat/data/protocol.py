@@ -261,7 +261,7 @@ def sides(
     assert not isinstance(split, Validation)
     n = n_train + n_test
     if isinstance(split, InOrder):
-        train, test = cut(range(n), split.n_train)
+        train, test = range(n)[: split.n_train], range(n)[split.n_train :]
         first(test, 1, name, "test")
         return first(train, split.n_train, name, "training"), first(test, split.n_test, name, "test")
     if isinstance(split, Official):
@@ -287,14 +287,10 @@ def dealt(split: All | Fraction | Sample, order: Rows, name: str) -> tuple[Rows,
         return order, order[: split.max_train]
     if isinstance(split, Fraction):
         n_train = int(split.train * n + 1e-9)  # 0.29 of 100 rows is 29 rows
-        return cut(order, min(n_train, split.max_train or n_train))
-    train, test = cut(order, split.n_train)
+        n_train = min(n_train, split.max_train or n_train)
+        return order[:n_train], order[n_train:]
+    train, test = order[: split.n_train], order[split.n_train :]
     return first(train, split.n_train, name, "training"), first(test, split.n_test, name, "test")
-
-
-def cut(order: Rows, n_train: int) -> tuple[Rows, Rows]:
-    """Return the first n_train rows of an order, and the rest."""
-    return order[:n_train], order[n_train:]
 
 
 def first(rows: Rows, n: int | None, name: str, purpose: str) -> Rows:

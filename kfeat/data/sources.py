@@ -19,8 +19,7 @@ from pydantic import (
 )
 
 from kfeat.data.cache import local_path
-from kfeat.data.columns import Reading
-from kfeat.data.dataset import Model, Raw, Task
+from kfeat.data.dataset import Model, Raw, Reading, Task
 from kfeat.data.generators import GeneratorSource, LargeQuadric
 from kfeat.errors import ConfigError, DataError
 from kfeat.parameters import describe, did_you_mean

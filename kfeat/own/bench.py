@@ -91,7 +91,6 @@ class ScorerProcess(LocalScorer):
 
 def _prepare(connection: Connection, bench: dict[str, Any]) -> Callable[[tuple[str, Answer]], None]:
     """Return what the process does with a question, once it has read the data and said so."""
-
     try:
         at = Scorer(**bench)
     except KfeatError as error:  # of data that cannot be loaded
@@ -154,7 +153,7 @@ class Scorer:
             self._options["class_weight"] = weights_of_codes(weights, own.label_names)
         self._order = spread_order(own.y_train, self._classes, seed)
 
-    def ready(self) -> dict[str, Any]:
+    def ready(self) -> Answer:
         """Return nothing, once the data are read."""
         return {}
 
@@ -222,18 +221,18 @@ class Scorer:
         n = len(y)
         few = MOST_GRAM if X.shape[1] <= MANY_COLUMNS else 2 * MOST_GRAM
         if self._classes and n > few and entry["name"] in NATIVE:
-            K, given = X, {**entry, "kernel": NATIVE[entry["name"]]}
-            del given["name"]
+            K, parameters = X, {**entry, "kernel": NATIVE[entry["name"]]}
+            del parameters["name"]
         else:
             check_memory(f"the Gram matrix of {n:,} rows", 24 * n * n, "fewer rows")
-            K, given = kernel(X.astype(np.float64)), {"kernel": "precomputed"}
+            K, parameters = kernel(X.astype(np.float64)), {"kernel": "precomputed"}
         if not self._classes:
             return kernel_ridge_scores(K, y, values, splits)
-        classifier = svm.SVC(**given, cache_size=1000, class_weight=self._options.get("class_weight"))
+        classifier = svm.SVC(**parameters, cache_size=1000, class_weight=self._options.get("class_weight"))
         grid = GridSearchCV(classifier, {"C": list(values)}, cv=splits, refit=False, error_score="raise")
         with parallel_config("threading", n_jobs=self._threads):
-            found = grid.fit(K, y).cv_results_
-        return np.array([found[f"split{fold}_test_score"] for fold in range(len(splits))])
+            results = grid.fit(K, y).cv_results_
+        return np.array([results[f"split{fold}_test_score"] for fold in range(len(splits))])
 
 
 def data_under(scale: str, source: Any, protocol: Protocol, **access: Any) -> Dataset:
@@ -262,15 +261,15 @@ def _gammas(X: Matrix) -> dict[str, float]:
     """Return for each kernel the gamma for which gamma times distance, or inner product, is near 1."""
     square = float(squared_norms(as_operand(X)).mean())
     mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-    found = {
+    gammas = {
         "gaussian": rounded(1 / max(square - float(mean @ mean), 1e-12)),
         "polynomial": rounded(1 / max(square, 1e-12)),
     }
     if isinstance(X, np.ndarray):
         half = len(X) // 2
         distance = float(np.abs(X[:half].astype(np.float64) - X[half : 2 * half]).sum(axis=1).mean())
-        found["laplacian"] = rounded(1 / max(distance, 1e-12))
-    return found
+        gammas["laplacian"] = rounded(1 / max(distance, 1e-12))
+    return gammas
 
 
 def spread_order(y: NDArray[Any], classes: bool, seed: int) -> Indices:
@@ -309,7 +308,7 @@ def newton_scores(
     held_out = [(Z[rows], y[rows]) for _, rows in splits]
     columns: list[list[float]] = []
     for C, *trained in zip(values, *(path(seen) for seen, _ in splits), strict=True):
-        columns.append([one.score(*fold) for one, fold in zip(trained, held_out, strict=True)])
+        columns.append([solver.score(*fold) for solver, fold in zip(trained, held_out, strict=True)])
         means = np.mean(columns, axis=1)
         if C > ENOUGH and len(means) - 1 - int(means.argmax()) >= PATIENCE:
             break
@@ -345,8 +344,8 @@ def kernel_ridge_scores(
             A = K[np.ix_(seen, seen)]
             A[np.diag_indices(len(seen))] += alpha
             with suppress(LinAlgError):
-                found = K[np.ix_(held_out, seen)] @ cho_solve(cholesky(A), y[seen] - mean)
-                scores[fold, k] = r2_score(y[held_out], mean + found)
+                predicted = mean + K[np.ix_(held_out, seen)] @ cho_solve(cholesky(A), y[seen] - mean)
+                scores[fold, k] = r2_score(y[held_out], predicted)
     return scores
 
 
@@ -360,5 +359,5 @@ def best_column(scores: NDArray[np.float64], values: Sequence[float]) -> dict[st
         "value": float(values[best]),
         "score": float(column.mean()),
         "sd": float(column.std(ddof=1)) if len(column) > 1 else 0.0,
-        "folds": [float(one) for one in column],
+        "folds": column.tolist(),
     }

@@ -111,16 +111,16 @@ def first_entries(facts: Facts, scale: str | None = None) -> list[Entry]:
     With a `scale`, the best of these, return what is tried next: other bandwidths, and a cubic kernel.
     """
     if scale is None:
-        return [{"scale": one, "kernel": "gaussian", "factor": 1.0} for one in facts.gammas]
+        return [{"scale": name, "kernel": "gaussian", "factor": 1.0} for name in facts.gammas]
     factors = (4.0, 0.25, 16.0, 256.0)[: 4 if facts.n_features <= FEW_COLUMNS else 3]
-    found: list[Entry] = [{"scale": scale, "kernel": "gaussian", "factor": factor} for factor in factors]
-    return [*found, {"scale": scale, "kernel": "polynomial", "degree": 3}]
+    entries: list[Entry] = [{"scale": scale, "kernel": "gaussian", "factor": factor} for factor in factors]
+    return [*entries, {"scale": scale, "kernel": "polynomial", "degree": 3}]
 
 
 def suggested(trial: Any, facts: Facts) -> Candidate:
     """Return the exact method that an Optuna trial suggests."""
     scale = trial.suggest_categorical("scale", list(facts.gammas))
-    name = trial.suggest_categorical("kernel", [one for one in MAPS if one in facts.gammas[scale]])
+    name = trial.suggest_categorical("kernel", [kernel for kernel in MAPS if kernel in facts.gammas[scale]])
     shape: Entry = {}
     factor = 1.0
     if name == "polynomial":
@@ -167,45 +167,45 @@ class Proposals:
 
 def advised(facts: Facts, budget: float) -> list[Candidate]:
     """Return the method that the survey advises within a budget of CPU seconds, on the data as scaled."""
-    found = facts.traits and advise(facts.traits, budget, published(), described())
-    if not found:
+    advice = facts.traits and advise(facts.traits, budget, published(), described())
+    if not advice:
         return []
-    name, _, degree = found.kernel.partition(" ")
+    name, _, degree = advice.kernel.partition(" ")
     gamma = facts.gammas["own"].get(name)
     if gamma is None:
         return []
     shape = {"degree": int(degree), "coef0": 1} if degree else {}
-    return [Candidate("own", {"name": name, "gamma": gamma, **shape}, found.entry, facts.loss)]
+    return [Candidate("own", {"name": name, "gamma": gamma, **shape}, advice.entry, facts.loss)]
 
 
 def maps_of(exact: Candidate, facts: Facts, n: int) -> list[Candidate]:
     """Return the maps that approximate an exact method on n rows."""
-    names = [one for one in MAPS.get(exact.kernel["name"], ()) if one != "orf" or facts.n_features > 1]
+    names = [name for name in MAPS.get(exact.kernel["name"], ()) if name != "orf" or facts.n_features > 1]
     size = min(SIZE, max(n // 3, 1))
     return [replace(exact, map={"name": name, "n_components": size}) for name in names]
 
 
-def neighbours(one: Candidate, facts: Facts) -> Iterator[Candidate]:
+def neighbours(candidate: Candidate, facts: Facts) -> Iterator[Candidate]:
     """Yield the candidates one step away: with more features, twice or half the gamma, or the other loss."""
-    if one.map is not None and "n_components" in one.map:
+    if candidate.map is not None and "n_components" in candidate.map:
         for times in (4, 2):
-            if (size := times * one.size) <= min(LARGEST, facts.n_train // 2):
-                yield replace(one, map={**one.map, "n_components": size})
-    gamma = one.kernel.get("gamma")
+            if (size := times * candidate.size) <= min(LARGEST, facts.n_train // 2):
+                yield replace(candidate, map={**candidate.map, "n_components": size})
+    gamma = candidate.kernel.get("gamma")
     if isinstance(gamma, int | float):
         for factor in (2.0, 0.5):
-            yield replace(one, kernel={**one.kernel, "gamma": rounded(factor * gamma)})
-    if one.loss != "squares" and not one.exact:
-        yield replace(one, loss="squared_hinge" if one.loss == "logistic" else "logistic")
+            yield replace(candidate, kernel={**candidate.kernel, "gamma": rounded(factor * gamma)})
+    if candidate.loss != "squares" and not candidate.exact:
+        yield replace(candidate, loss="squared_hinge" if candidate.loss == "logistic" else "logistic")
 
 
 def own_candidates(kernels: Sequence[Entry], maps: Sequence[Entry], loss: Loss, most: int) -> list[Candidate]:
     """Return the config's own candidates, at most `most`: each kernel with each map that supports it."""
-    found = []
+    candidates = []
     for kernel in kernels:
         suited = maps_for(read_component(kernel, "kernel").build())
-        found += [Candidate("own", kernel, one, loss) for one in maps if one["name"] in suited]
-    return found[:most]
+        candidates += [Candidate("own", kernel, entry, loss) for entry in maps if entry["name"] in suited]
+    return candidates[:most]
 
 
 def rounded(value: float) -> float:

@@ -26,8 +26,7 @@ from kfeat.batches import batch_edges
 from kfeat.data import Protocol, Raw, preparation
 from kfeat.data.cache import check_regular, naming
 from kfeat.data.coding import Coding, date_numbers
-from kfeat.data.columns import Reading, format_of
-from kfeat.data.dataset import Part
+from kfeat.data.dataset import Part, Reading, format_of
 from kfeat.data.formats import Rows, read_rows
 from kfeat.data.preparation import Preparation, learn
 from kfeat.data.sources import validated
@@ -174,10 +173,10 @@ class KernelModel(BaseEstimator):
         check_is_fitted(self, "solver_")
         blocks = self.blocks(X if coded else self._raw(X, reset=False))
         of_blocks = [[getattr(self.solver_, method)(Z) for method in methods] for Z in blocks]
-        found = dict(zip(methods, map(np.concatenate, zip(*of_blocks, strict=True)), strict=True))
-        if "predict" in found and classifies(self.solver_):  # words in the place of codes
-            found["predict"] = self.classes_[np.searchsorted(self.solver_.classes_, found["predict"])]
-        return found
+        outputs = dict(zip(methods, map(np.concatenate, zip(*of_blocks, strict=True)), strict=True))
+        if "predict" in outputs and classifies(self.solver_):  # words in the place of codes
+            outputs["predict"] = self.classes_[np.searchsorted(self.solver_.classes_, outputs["predict"])]
+        return outputs
 
     def score(self, X: Any, y: Any) -> float:
         """Return the accuracy (classification) or the coefficient of determination (regression)."""
@@ -193,7 +192,7 @@ class KernelModel(BaseEstimator):
         if self.preparation_.positive is None:
             return np.asarray(y)
         codes = {name: code for code, name in enumerate(self.coding_.label_names)}
-        return self.preparation_.labels(np.array([codes.get(one, one) for one in np.asarray(y)]), start)
+        return self.preparation_.labels(np.array([codes.get(label, label) for label in np.asarray(y)]), start)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the solver's input for raw rows: the map's features (n, D), or the scaled rows."""
@@ -203,7 +202,6 @@ class KernelModel(BaseEstimator):
 
     def save(self, path: Any) -> None:
         """Write the model to a file, which `kfeat.load_model` reads; raises ModelError where that fails."""
-
         save_model(self, path)
 
     def blocks(self, X: Any, scaled: bool = False) -> Iterator[Any]:
@@ -259,21 +257,21 @@ def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], ou
     for rows in _rows_of(model, path, labels=False):
         outputs = model.outputs(rows.X, methods, coded=True)
         columns = {"prediction": outputs.pop("predict")}
-        for method, found in outputs.items():
-            labels = model.classes_ if found.ndim == 2 else model.classes_[-1:]
+        for method, scores in outputs.items():
+            labels = model.classes_ if scores.ndim == 2 else model.classes_[-1:]
             titles = [f"{TITLE[method]} {label}" for label in labels]
-            columns |= dict(zip(titles, np.atleast_2d(found.T), strict=True))
+            columns |= dict(zip(titles, np.atleast_2d(scores.T), strict=True))
         pd.DataFrame(columns).to_csv(out, index=False, header=not n, na_rep="nan", lineterminator="\n")
         n += rows.X.shape[0]
     return n
 
 
-def scores_of(task: str, found: NDArray[Any], y: NDArray[Any]) -> dict[str, float]:
+def scores_of(task: str, predicted: NDArray[Any], y: NDArray[Any]) -> dict[str, float]:
     """Return the accuracy, and that of always the most frequent class; or the errors of a regression."""
     if task == "regression":
-        return regression_errors(y, found)
+        return regression_errors(y, predicted)
     most = np.unique(y, return_counts=True)[1].max()
-    return {"accuracy": float(np.mean(found == y)), "most_frequent_class": float(most / len(y))}
+    return {"accuracy": float(np.mean(predicted == y)), "most_frequent_class": float(most / len(y))}
 
 
 def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
@@ -281,7 +279,7 @@ def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
 
     Raises DataError for a file without the target, for a label that the model does not know, and bad rows.
     """
-    found, y = [], []
+    predicted, y = [], []
     for rows in _rows_of(model, path, labels=True):
         if rows.y is None:
             target = model.coding_.target
@@ -291,8 +289,8 @@ def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
             )
         with naming(path):
             y.append(_labels(model, rows.y, rows.start))
-        found.append(model.outputs(rows.X, ["predict"], coded=True)["predict"])
-    return scores_of(model.solver_.task, np.concatenate(found), np.concatenate(y)), sum(map(len, y))
+        predicted.append(model.outputs(rows.X, ["predict"], coded=True)["predict"])
+    return scores_of(model.solver_.task, np.concatenate(predicted), np.concatenate(y)), sum(map(len, y))
 
 
 def _labels(model: KernelModel, y: NDArray[Any], start: int) -> NDArray[Any]:
@@ -348,7 +346,7 @@ VERSION = 4  # of the format, raised when older models would predict something e
 # and solvers, and these. Anything else has to be added here.
 OTHERS = (
     *(KernelModel, Coding, date_numbers, Preparation, TruncatedSeries),
-    *(preparation.DivideBy, preparation.UnitRows, preparation.GlobalNorm, preparation.NumberScaler),
+    *(preparation.DivideBy, preparation.GlobalNorm, preparation.NumberScaler),
     *(Subproblem, GivenKernel, NativeKernel, SupportVectors),
 )
 OF_LIBRARIES = ("numpy.dtype", "scipy.sparse._csr.csr_array")
@@ -411,7 +409,7 @@ def _read(file: IO[bytes]) -> KernelModel:
     from skops import io as skops
 
     with zipfile.ZipFile(file) as archive:
-        if any(one.compress_type for one in archive.infolist()):
+        if any(entry.compress_type for entry in archive.infolist()):
             raise ModelError("its entries are packed, which is never so in a model file")
     model = skops.load(file, trusted=sorted(_trusted()))
     if not isinstance(model, KernelModel):

@@ -10,8 +10,8 @@ import numpy as np
 
 from kfeat.data import Protocol, load, load_raw
 from kfeat.data.cache import check_regular, naming
-from kfeat.data.columns import Reading, format_of, listed
-from kfeat.data.dataset import Raw
+from kfeat.data.coding import listed
+from kfeat.data.dataset import Raw, Reading, format_of
 from kfeat.data.formats.tables import likely_delimiter, looks_like_data, roles
 from kfeat.data.inspection import class_counts, columns_of, table_in, useless
 from kfeat.errors import ConfigError, DataError

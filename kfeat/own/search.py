@@ -84,10 +84,10 @@ def rungs(n_train: int, rarest: int) -> list[int]:
     Each rung but the last has a row per fold of the rarest class, which has `rarest` training rows.
     """
     least = max(SMALLEST, ceil((MOST_FOLDS + 1) * n_train / rarest))
-    found = [n_train]
-    while found[0] / ETA >= least:
-        found.insert(0, found[0] // ETA)
-    return found
+    sizes = [n_train]
+    while sizes[0] / ETA >= least:
+        sizes.insert(0, sizes[0] // ETA)
+    return sizes
 
 
 def next_up(
@@ -114,8 +114,8 @@ def next_up(
 def leaders(scored: Sequence[Scored], n: int, exact: bool) -> list[Scored]:
     """Return the best third of a kind on n rows, the best first."""
     kind = [one for one in scored if one.n == n and one.candidate.exact == exact]
-    here = sorted(kind, key=lambda one: (-one.score, one.candidate.size))[: ceil(len(kind) / ETA)]
-    return [one for one in here if not one.reason]
+    best = sorted(kind, key=lambda one: (-one.score, one.candidate.size))[: ceil(len(kind) / ETA)]
+    return [one for one in best if not one.reason]
 
 
 def winner(scored: Iterable[Scored]) -> Scored | None:
@@ -219,10 +219,10 @@ class Search:
     """One search within a budget."""
 
     def __init__(
-        self, asked: LocalScorer, journal: ScoreLog, budget: float, seed: int,
+        self, scorer: LocalScorer, log: ScoreLog, budget: float, seed: int,
         say: Callable[[Scored, Scored], None] | None = None,
     ) -> None:  # fmt: skip
-        self._asked, self._journal, self._seed, self._say = asked, journal, seed, say
+        self._scorer, self._log, self._seed, self._say = scorer, log, seed, say
         self._longest = ONE_CANDIDATE * budget
         self._budget = budget
 
@@ -230,8 +230,8 @@ class Search:
         self, kernels: Sequence[dict[str, Any]] = (), maps: Sequence[dict[str, Any]] = ()
     ) -> SearchResult:
         """Return what was found; raises ConfigError where the budget ends before one candidate is scored."""
-        n_kept = len(self._journal.rows)
-        answer = self._asked.ask("facts", monotonic() + PATIENCE)  # this starts the process too
+        n_kept = len(self._log.rows)
+        answer = self._scorer.ask("facts", monotonic() + PATIENCE)  # this starts the process too
         if answer is None or "failed" in answer:
             raise ConfigError(f"the data cannot be used: {answer['failed'] if answer else 'no answer'}")
         facts = Facts(**answer)
@@ -246,14 +246,14 @@ class Search:
         for one in own[:1]:
             if not any(other.candidate == one and other.n >= best.n for other in self._scored()):
                 self._score(one, best.n)
-        found = SearchResult(facts, self._scored(), best, own, n_kept=n_kept)
+        result = SearchResult(facts, self._scored(), best, own, n_kept=n_kept)
         if not facts.n_test:
-            return found
+            return result
         ended = monotonic()  # where the last candidate was ended, a new process starts, again without a limit
-        self._asked.ask("ready", ended + PATIENCE)
+        self._scorer.ask("ready", ended + PATIENCE)
         self._end += monotonic() - ended
-        chosen = [one for one in dict.fromkeys((best, found.quick, found.exact)) if one]
-        return replace(found, tests={one: self._test(one, facts.n_train) for one in chosen})
+        chosen = [one for one in dict.fromkeys((best, result.quick, result.exact)) if one]
+        return replace(result, tests={one: self._test(one, facts.n_train) for one in chosen})
 
     def _winner(self, facts: Facts) -> Scored:
         """Return the best, or one that can most likely be trained on all rows in the budget left.
@@ -304,7 +304,7 @@ class Search:
                 trial, candidate = proposals.ask()
                 known = any((one.candidate, one.n) == (candidate, sizes[0]) for one in scored)
                 key = _key(candidate, sizes[0])
-                row = self._journal.rows[key] if known else self._score(candidate, sizes[0])
+                row = self._log.rows[key] if known else self._score(candidate, sizes[0])
                 proposals.tell(trial, row.get("score") if row else None)
 
     def _next_map(self, scored: Sequence[Scored], sizes: Sequence[int], facts: Facts) -> Step | None:
@@ -342,7 +342,7 @@ class Search:
             if 3 * since.seconds * grown(since, n) < self._longest / 3:
                 values = [since.value / STEP, since.value, since.value * STEP]
         began = monotonic()
-        answer = self._asked.ask(
+        answer = self._scorer.ask(
             "score", self._search_end, self._longest, candidate=candidate, n=n, values=values
         )
         if answer is None and monotonic() >= self._search_end:
@@ -350,26 +350,26 @@ class Search:
         if answer is None:
             answer = {"failed": f"{TOO_LONG} {self._longest:.3g} s", "limit": self._longest}
         about = {"candidate": asdict(candidate), "n": n, "values": len(values)}
-        row = self._journal.append(_key(candidate, n), about | {"seconds": monotonic() - began} | answer)
+        row = self._log.append(_key(candidate, n), about | {"seconds": monotonic() - began} | answer)
         if self._say and (best := winner(self._scored())):
             self._say(_of_row(row), best)
         return row
 
     def _scored(self) -> list[Scored]:
         """Return the scores; a candidate that took too long counts only if the limit is not longer now."""
-        rows = [row for row in self._journal.rows.values() if "candidate" in row]
+        rows = [row for row in self._log.rows.values() if "candidate" in row]
         return [_of_row(row) for row in rows if row.get("limit", inf) >= self._longest]
 
     def _test(self, one: Scored, n_train: int) -> Row:
         """Return a candidate's result on the test rows, perhaps of an earlier call; nothing without time."""
         key = digest(["test", one.candidate.key, one.value])[:16]
-        row = self._journal.rows.get(key)
+        row = self._log.rows.get(key)
         if row is not None and "failed" not in row:
             return row
         if one.seconds * grown(one, n_train) > 2 * self._budget:
             return {}
-        answer = self._asked.ask("test", self._end, candidate=one.candidate, value=one.value)
-        return {} if answer is None else self._journal.append(key, {"test": True, **answer})
+        answer = self._scorer.ask("test", self._end, candidate=one.candidate, value=one.value)
+        return {} if answer is None else self._log.append(key, {"test": True, **answer})
 
 
 def _of_row(row: Row) -> Scored:

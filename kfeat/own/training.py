@@ -1,31 +1,44 @@
-"""Training the model of a config; a search's setup from a config, and its result as a config."""
+"""Training the method of a config, and the best method of a search: as a config or as an estimator."""
 
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from kfeat import files
-from kfeat.data import FileSource, Protocol, load_raw
-from kfeat.data.columns import Reading, format_of, listed
+from kfeat.data import Dataset, FileSource, Protocol, Raw, load_raw
+from kfeat.data.coding import learn_coding, listed
+from kfeat.data.dataset import Part, Reading, format_of
+from kfeat.data.preparation import learn
 from kfeat.data.protocol import All, Validation, drawn
 from kfeat.data.sources import dataset_name
-from kfeat.errors import ConfigError
+from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.clock import environment
 from kfeat.experiments.component import Component, experiment_name, map_components, read_component
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Trial, digest
 from kfeat.experiments.run import planned
+from kfeat.experiments.schedule import physical_cores
 from kfeat.experiments.trial import estimators, features, load_data
-from kfeat.own.bench import data_under
-from kfeat.own.candidates import Entry, solver_of
-from kfeat.own.model import KernelModel, scores_of
-from kfeat.own.search import Scored
+from kfeat.kernels.base import canonical
+from kfeat.own.bench import LocalScorer, Scorer, data_under, enough_rows
+from kfeat.own.candidates import Candidate, Entry, model_of, solver_of
+from kfeat.own.model import KernelModel, save_model, scores_of
+from kfeat.own.new_config import DENSE_VALUES
+from kfeat.own.search import Scored, ScoreLog, Search, SearchResult
 from kfeat.text import in_yaml, plain
 
 
@@ -54,12 +67,12 @@ def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) ->
 def _choices(trials: Sequence[Trial]) -> list[str]:
     """Return the keys in which trials differ, each with its values."""
     frame = pd.DataFrame([trial.describe() for trial in trials], dtype=object)
-    found: dict[str, str] = {}
+    choices: dict[str, str] = {}
     for key in map(str, frame):
         kinds = list(dict.fromkeys(map(str, frame[key].dropna())))
-        if len(kinds) > 1 and key.split(".")[0] not in found:  # else its components differ themselves
-            found[key] = f"{key}: {listed(kinds)}"
-    return list(found.values())
+        if len(kinds) > 1 and key.split(".")[0] not in choices:  # else its components differ themselves
+            choices[key] = f"{key}: {listed(kinds)}"
+    return list(choices.values())
 
 
 def train(trial: Trial, **access: Any) -> KernelModel:
@@ -161,11 +174,11 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
     If each repeat draws its own split, the search uses that of the first. Raises ConfigError where there are
     several datasets or protocols.
     """
-    protocols = list(dict.fromkeys(one for each in experiment.settings for one in each.protocols))
-    for kind, found in (("dataset", experiment.datasets), ("protocol", protocols)):
-        if len(found) != 1:
+    protocols = list(dict.fromkeys(chain(*(setting.protocols for setting in experiment.settings))))
+    for kind, values in (("dataset", experiment.datasets), ("protocol", protocols)):
+        if len(values) != 1:
             raise ConfigError(
-                f"{experiment.path}: expected one {kind} to tune for, got {len(found)}; choose one, as in "
+                f"{experiment.path}: expected one {kind} to tune for, got {len(values)}; choose one, as in "
                 f"--set {kind}=..."
             )
     source, protocol = experiment.datasets[0], protocols[0]
@@ -174,13 +187,13 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
             f"{experiment.path}: with `split: all` the test rows would choose the method; choose another "
             "split, as in --set 'protocol.split={kind: fraction, train: 0.8, seed: 0}'"
         )
-    here = experiment.settings[0]
+    setting = experiment.settings[0]
     raw = load_raw(source, **access)
-    trial = Trial(source, raw.fingerprint, protocol, here.kernels[0], None, None, 0, experiment.seed)
-    given = here.mapped_solvers[0].given if here.mapped_solvers and raw.task == "classification" else {}
+    trial = Trial(source, raw.fingerprint, protocol, setting.kernels[0], None, None, 0, experiment.seed)
+    given = setting.mapped_solvers[0].given if setting.mapped_solvers and raw.task == "classification" else {}
     options = {key: given[key] for key in KEPT if key in given}
     data = [raw.fingerprint, raw.task, protocol.model_dump_json(), trial.seeds["data"]]
-    kernels, maps = ([one.draws() for one in entries] for entries in (here.kernels, here.maps))
+    kernels, maps = ([entry.draws() for entry in entries] for entries in (setting.kernels, setting.maps))
     identity = digest([VERSION, *data, seed, str(options)])[:16]
     return Setup(experiment, trial, kernels, maps, options, identity)
 
@@ -197,19 +210,19 @@ def check_place(path: Path) -> None:
     files.check_place(path, "the tuned config")
 
 
-def tuned_config(setup: Setup, one: Scored, sentences: list[str]) -> str:
+def tuned_config(setup: Setup, scored: Scored, sentences: list[str]) -> str:
     """Return the config's text: one candidate on the data, with the `sentences` as comments."""
-    candidate, experiment = one.candidate, setup.experiment
+    candidate, experiment = scored.candidate, setup.experiment
     trial = replace(
         setup.trial,
         protocol=_protocol(setup, candidate.scale),
         kernel=read_component(candidate.kernel, "kernel"),
         map=None if candidate.map is None else read_component(candidate.map, "map"),
-        solver=read_component(solver_of(candidate, one.value, setup.options), "solver"),
+        solver=read_component(solver_of(candidate, scored.value, setup.options), "solver"),
         memory="in_core" if candidate.exact else experiment.settings[0].memory,
     )
     title, repeats = f"{experiment.title}, tuned", experiment.settings[0].repeats
-    lines = [f"{MARK}{plain(str(experiment.path))}`.", *(f"# {plain(one)}" for one in sentences)]
+    lines = [f"{MARK}{plain(str(experiment.path))}`.", *(f"# {plain(sentence)}" for sentence in sentences)]
     lines += [f"{key}: {in_yaml(value)}" for key, value in as_config(trial, title, repeats).items()]
     return "\n".join(lines) + "\n"
 
@@ -226,3 +239,146 @@ def _protocol(setup: Setup, scale: str) -> Protocol:
         if isinstance(protocol.split, Validation) and drawn(protocol.split.of):
             given["split"]["of"] |= seed
     return Protocol.model_validate(given)
+
+
+ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+CODED = Reading(categorical="one_hot", missing="mean")  # how the columns of a frame become numbers
+
+
+@dataclass(eq=False, repr=False)
+class _KernelEstimator(BaseEstimator):
+    """What the classifier and the regressor share."""
+
+    _task: ClassVar[Literal["classification", "regression"]]
+
+    budget: float = 60.0
+    prefer: Literal["accuracy", "speed"] = "accuracy"
+    random_state: int = 0
+    n_jobs: int | None = None
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Search on rows X (n, d), a frame or an array, and labels or targets y (n,), and train the best.
+
+        Raises DataError for bad data, ConfigError where the budget ends before anything is scored.
+        """
+        regression, coding = self._task == "regression", None
+        if isinstance(X, pd.DataFrame):
+            validate_data(self, X, skip_check_array=True)
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+            if n := int(pd.isna(y).sum()):
+                raise DataError(f"expected a label for each row, got {n:,} rows without one")
+            y = y.astype(np.float64) if regression else y
+            coding = learn_coding(X, CODED, task=self._task)
+        else:
+            X, y = validate_data(self, canonical(X), y, y_numeric=regression, ensure_min_samples=2, **ROWS)
+        codes = y
+        if not regression:
+            check_classification_targets(y)
+            self.classes_, codes = np.unique(y, return_inverse=True)
+        # Without a search: a Gaussian kernel with C or alpha 1.
+        loss: Any = "squares" if regression else "squared_hinge"
+        candidate, value = Candidate("zscore", {"name": "gaussian", "gamma": "median"}, None, loss), 1.0
+        self.search_ = None
+        if enough_rows(codes, not regression):
+            search = self._searched(X if coding is None else _dense(coding.matrix(X)), codes)
+            best = (search.quick if self.prefer == "speed" else None) or search.best
+            self.search_, candidate, value = search, best.candidate, best.value
+        model = model_of(candidate, value, {}, self.random_state).set_params(coding=coding)
+        with warnings.catch_warnings():  # about redundant landmarks, which the search allows
+            warnings.simplefilter("ignore", np.exceptions.RankWarning)
+            self.model_ = model.fit(X, y)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the labels, or the values, of the rows of X (n, d), shape (n,)."""
+        return self.model_.predict(self._rows(X))
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file that `kfeat.load_model` and `kfeat predict` take."""
+        check_is_fitted(self, "model_")
+        save_model(self.model_, Path(path))
+
+    def _rows(self, X: Any) -> Any:
+        """Return checked rows: a frame if training had one, else numbers."""
+        check_is_fitted(self, "model_")
+        coding = self.model_.coding
+        if coding is None:
+            return validate_data(self, canonical(X), reset=False, **ROWS)
+        X = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X, columns=coding.names)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return X
+
+    def _searched(self, X: Any, y: NDArray[Any]) -> SearchResult:
+        raw = Raw("the data", self._task, {"train": Part(X, y)})
+
+        def data(scale: str) -> Dataset:
+            protocol = Protocol.model_validate({} if scale == "own" else {"scale": scale})
+            rows = learn(raw, protocol, np.arange(len(y)), None).rows(X)
+            return Dataset(raw.name, rows, y, rows[:0], y[:0], self._task, "", verified=False)
+
+        bench = Scorer(data, self.random_state, self.n_jobs or physical_cores())
+        return Search(LocalScorer(bench), ScoreLog(None), self.budget, self.random_state).run()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class KernelClassifier(ClassifierMixin, _KernelEstimator):
+    """A kernel classifier that chooses scaling, kernel, map or exact SVM, D and C within a budget of time.
+
+    The search is that of `kfeat tune`. A frame may have columns of words, dates and missing cells: missing
+    numbers become the mean, words become columns of 0 and 1, dates become year, month, weekday and days.
+    If no class has five rows, there is no search, and an SVM with a Gaussian kernel is trained.
+
+    Parameters
+    ----------
+    budget : float, default 60.0
+        About how many seconds the search and the training of the best method on all rows take.
+    prefer : {"accuracy", "speed"}, default "accuracy"
+        Choose the most accurate method, or the map with the fewest features within half a point of it.
+    random_state : int, default 0
+        The seed of the folds, the candidates and the map.
+    n_jobs : int, optional
+        The number of threads; None means all physical cores.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels.
+    model_ : KernelModel
+        The trained model, with the coding of a frame's columns where they are not all numbers.
+    search_ : SearchResult or None
+        The candidates with their scores, and the best one; None without a search.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> KernelClassifier(budget=2).fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    _task = "classification"
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values: (n,), positive for the last of two classes, or (n, classes)."""
+        return np.asarray(self.model_.decision_function(self._rows(X)))
+
+
+class KernelRegressor(RegressorMixin, _KernelEstimator):
+    """A kernel regressor: kernel ridge regression, or ridge regression on a map's features.
+
+    The search, the parameters and the attributes are those of `KernelClassifier`, without `classes_`.
+    """
+
+    _task = "regression"
+
+
+def _dense(Z: Any) -> Any:
+    """Return coded columns (n, d) as a dense array, which z-scores need, unless it would be very large."""
+    if issparse(Z) and Z.shape[0] * Z.shape[1] > DENSE_VALUES:
+        return canonical(Z)
+    return np.asarray(Z.toarray() if issparse(Z) else Z, dtype=np.float64)

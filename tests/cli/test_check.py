@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.cli.check import choose
+from kfeat.cli.results import choose
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.row import ROWS, write_rows

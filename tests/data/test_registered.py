@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from kfeat.data import Protocol, clean, fingerprint, load
-from kfeat.data.columns import Reading
-from kfeat.data.dataset import fingerprint_of
+from kfeat.data.dataset import Reading, fingerprint_of
 from kfeat.data.loading import load_raw
 from kfeat.data.sources import Form, registry
 from kfeat.errors import DataError, DownloadError

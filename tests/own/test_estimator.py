@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kfeat
 from kfeat.own import search
-from kfeat.own.estimator import KernelClassifier, KernelRegressor
+from kfeat.own.training import KernelClassifier, KernelRegressor
 
 
 @pytest.fixture(autouse=True)

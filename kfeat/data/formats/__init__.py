@@ -1,6 +1,7 @@
 """The file formats: each turns a dataset's files, by role, into its parts, and a file into blocks of rows."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -10,10 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.cache import canonical, naming
+from kfeat.data.cache import compact, naming
 from kfeat.data.coding import Coding, as_labels
-from kfeat.data.columns import Reading, format_of
-from kfeat.data.dataset import Contents, Matrix, Part, Raw, Task, check_finite_labels, check_finite_matrix
+from kfeat.data.dataset import (
+    Contents,
+    Matrix,
+    Part,
+    Raw,
+    Reading,
+    Task,
+    check_finite_labels,
+    check_finite_matrix,
+    format_of,
+)
 from kfeat.errors import DataError, KfeatError
 from kfeat.text import printable
 
@@ -35,18 +45,15 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
     """
     name = format_of(files["train"], reading)
     check_roles(files, name)
-    try:
+    with as_data_errors(files["train"], name):
         contents: Contents = reader_of(name).read(files, reading)
         parts, coding = contents.parts, contents.coding
         if reading.n_train is not None and coding is None:  # tables are cut before anything is learnt
-            parts = cut_parts(parts, reading.n_train, str(files["train"]))
+            X_of = cut({role: part.X for role, part in parts.items()}, reading.n_train, files["train"])
+            y_of = cut({role: part.y for role, part in parts.items()}, reading.n_train, files["train"])
+            parts = {role: Part(X_of[role], y_of[role]) for role in X_of}
         for role, part in parts.items():
             check_part(part, str(files.get(role, files["train"])), parts["train"].X.shape[1])
-    except KfeatError as error:
-        raise DataError(printable(error)) from error
-    # The readers are other libraries' parsers: what they raise on damaged bytes is open-ended.
-    except Exception as error:
-        raise DataError(f"{files['train']}: cannot be read as {name} ({printable(error)})") from error
     label_names = coding.label_names if coding else ()
     labels, task = encoded({role: part.y for role, part in parts.items()}, label_names, task)
     if task == "regression" and label_names:
@@ -58,12 +65,23 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
                 f"{file}: expected words or whole numbers below 2^53 as classes, "
                 f"got {broken[0]:.16g}; write words for them, or set `task: regression`"
             )
-    parts = canonical({role: Part(part.X, labels[role]) for role, part in parts.items()})
+    parts = compact({role: Part(part.X, labels[role]) for role, part in parts.items()})
     sparse = not isinstance(parts["train"].X, np.ndarray)
     coding = coding or Coding(task, parts["train"].X.shape[1])
     facts = (tuple(coding.names), coding.target, coding.n_dropped)
     learnt = partial(replace, coding, task=task, sparse=sparse)
     return Raw(files["train"].name, task, parts, label_names, None, False, *facts, learn=learnt)
+
+
+@contextmanager
+def as_data_errors(path: Path, name: str) -> Iterator[None]:
+    """Turn any error of a format's reader into DataError: another library's parser may raise anything."""
+    try:
+        yield
+    except KfeatError as error:
+        raise DataError(printable(error)) from error
+    except Exception as error:
+        raise DataError(f"{path}: cannot be read as {name} ({printable(error)})") from error
 
 
 def reader_of(name: str) -> Any:
@@ -84,7 +102,7 @@ def check_roles(files: Mapping[str, Path], name: str) -> None:
         raise DataError(f"{files['test_labels']}: expected the rows of these labels too; give `test`")
 
 
-def cut(parts: Mapping[str, Any], n_train: int, file: str) -> dict[str, Any]:
+def cut(parts: Mapping[str, Any], n_train: int, file: Path) -> dict[str, Any]:
     """Return the only part, arrays or frames, as its first n_train rows and the others, the part "test"."""
     if "test" in parts:
         raise DataError(f"{file}: expected `n_train` or separate test rows, got both")
@@ -92,13 +110,6 @@ def cut(parts: Mapping[str, Any], n_train: int, file: str) -> dict[str, Any]:
     if n_train >= rows.shape[0]:
         raise DataError(f"{file}: expected more than n_train = {n_train} rows, got {rows.shape[0]}")
     return {"train": rows[:n_train], "test": rows[n_train:]}
-
-
-def cut_parts(parts: Mapping[str, Part], n_train: int, file: str) -> dict[str, Part]:
-    """Return a single part cut in two: its first n_train rows, and the others as the test part."""
-    X = cut({role: part.X for role, part in parts.items()}, n_train, file)
-    y = cut({role: part.y for role, part in parts.items()}, n_train, file)
-    return {role: Part(X[role], y[role]) for role in X}
 
 
 def encoded(
@@ -151,16 +162,10 @@ def read_rows(
     Raises DataError naming the file, and row and column of an unknown word or a missing cell.
     """
     name, start = format_of(path, reading), 0
-    try:
-        with naming(path):
-            for X, y in reader_of(name).blocks(path, reading, coding, size):
-                yield coded_rows(X, y if labels else None, coding, start, labels)
-                start += X.shape[0]
-    except KfeatError as error:
-        raise DataError(printable(error)) from error
-    # The readers are other libraries' parsers: what they raise on damaged bytes is open-ended.
-    except Exception as error:
-        raise DataError(f"{path}: cannot be read as {name} ({printable(error)})") from error
+    with as_data_errors(path, name), naming(path):
+        for X, y in reader_of(name).blocks(path, reading, coding, size):
+            yield coded_rows(X, y if labels else None, coding, start, labels)
+            start += X.shape[0]
     if not start:
         raise DataError(f"{path}: expected rows of data, got none")
 

@@ -10,38 +10,44 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.cache import most_content, open_content
-from kfeat.data.coding import Coding
-from kfeat.data.columns import Reading, Variables, listed
-from kfeat.data.dataset import MOST_SIDE, Contents, Matrix, Part
+from kfeat.data.coding import Coding, listed
+from kfeat.data.dataset import MOST_SIDE, Contents, Matrix, Part, Reading, Variables, format_of
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
 from kfeat.text import printable
 
+Load: TypeAlias = Callable[[Path, list[str], Reading], dict[str, Any]]  # returns the arrays of these names
 
-def read_npz(files: Mapping[str, Path], reading: Reading) -> Contents:
-    """Return the parts in a .npz file; arrays of objects, which need pickle, are refused."""
+
+def read_arrays(load: Load, files: Mapping[str, Path], reading: Reading) -> Contents:
+    """Return the parts that are arrays of one file."""
     path, names = files["train"], reading.variables or Variables()
     if len(files) > 1:
-        raise DataError(f"{path}: a .npz file holds the test rows too; name their arrays in `variables`")
-    return Contents(parts_of(npz_arrays(path, sorted(set(names.model_dump().values()))), names, str(path)))
+        kind = format_of(path, reading)
+        raise DataError(f"{path}: a .{kind} file holds the test rows too; name their arrays in `variables`")
+    arrays = load(path, sorted(set(names.model_dump().values())), reading)
+    return Contents(parts_of(arrays, names, str(path)))
 
 
-def npz_blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[tuple[Matrix, Any]]:
+def array_blocks(
+    load: Load, path: Path, reading: Reading, coding: Coding, rows: int
+) -> Iterator[tuple[Matrix, Any]]:
     """Yield the rows of X and, where there is one, of y; the arrays are read as a whole."""
     names = reading.variables or Variables()
-    yield from slices(npz_arrays(path, [names.X, names.y]), names, str(path), rows)
+    yield from slices(load(path, [names.X, names.y], reading), names, str(path), rows)
 
 
-def npz_arrays(path: Path, names: list[str]) -> dict[str, Any]:
-    """Return the arrays of these names, and None for each other array of the file."""
+def npz_arrays(path: Path, names: list[str], reading: Reading) -> dict[str, Any]:
+    """Return the arrays of these names, and None for each other array; those that need pickle are refused."""
     with open_content(path) as content:
         stored = io.BytesIO(content.read())
     if not zipfile.is_zipfile(stored):
@@ -90,7 +96,7 @@ def part_of(arrays: Mapping[str, Any], X_name: str, y_name: str, file: str) -> P
         raise DataError(
             f"{file}: expected {X_name} of two axes and {y_name} of one, got {X.shape}, {y.shape}"
         )
-    return Part(checked(X, X_name, file), checked(y, y_name, file))
+    return Part(real_array(X, X_name, file), real_array(y, y_name, file))
 
 
 def slices(arrays: Mapping[str, Any], names: Variables, file: str, rows: int) -> Iterator[tuple[Matrix, Any]]:
@@ -101,7 +107,7 @@ def slices(arrays: Mapping[str, Any], names: Variables, file: str, rows: int) ->
             raise DataError(f"{file}: expected a label for each of {part.X.shape[0]} rows, got {len(part.y)}")
         X, y = part.X, part.y
     else:
-        X, y = checked(array_called(names.X, arrays, file), names.X, file), None
+        X, y = real_array(array_called(names.X, arrays, file), names.X, file), None
     for start in range(0, X.shape[0], rows):
         yield X[start : start + rows], None if y is None else y[start : start + rows]
 
@@ -117,7 +123,7 @@ def array_called(name: str, arrays: Mapping[str, Any], file: str) -> Any:
     return arrays[name]
 
 
-def checked(array: Any, name: str, file: str) -> Any:
+def real_array(array: Any, name: str, file: str) -> Any:
     """Return an array in this machine's form, sparse as CSR; raises DataError unless its numbers are real."""
     from scipy.sparse import csr_array, issparse
 
@@ -149,23 +155,8 @@ CHILD = (
 )
 
 
-def read_mat(files: Mapping[str, Path], reading: Reading) -> Contents:
-    """Return the parts in a .mat file; cells, structs and objects are refused before anything is decoded."""
-    path, names = files["train"], reading.variables or Variables()
-    if len(files) > 1:
-        raise DataError(f"{path}: a .mat file holds the test rows too; name their arrays in `variables`")
-    arrays = arrays_of(path, sorted(set(names.model_dump().values())), reading)
-    return Contents(parts_of(arrays, names, str(path)))
-
-
-def mat_blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[tuple[Matrix, Any]]:
-    """Yield the rows of X and, where there is one, of y; the arrays are read as a whole."""
-    names = reading.variables or Variables()
-    yield from slices(arrays_of(path, [names.X, names.y], reading), names, str(path), rows)
-
-
-def arrays_of(path: Path, names: list[str], reading: Reading) -> dict[str, Any]:
-    """Return the named arrays of a file, and None for each other array."""
+def mat_arrays(path: Path, names: list[str], reading: Reading) -> dict[str, Any]:
+    """Return the named arrays, and None for each other; cells, structs and objects are not decoded."""
     with open_content(path) as content:
         stored = content.read()
     return arrays_in(stored, names, bool(reading.samples_in_columns), path)
@@ -229,10 +220,10 @@ def decoded(stored: bytes, names: list[str], transposed: bool) -> dict[str, Any]
         if kind not in NUMERIC:
             raise DataError(f"expected {name} to be a numeric matrix, got a {kind} array")
     file.seek(0)
-    found = loadmat(file, variable_names=sorted(kinds)) if kinds else {}
+    matrices = loadmat(file, variable_names=sorted(kinds)) if kinds else {}
     packed: dict[str, Any] = {"others": np.array(sorted(everything.keys() - kinds.keys()), dtype="U")}
     for name in kinds:
-        packed |= packed_matrix(found[name], str(names.index(name)), transposed)
+        packed |= packed_matrix(matrices[name], str(names.index(name)), transposed)
     return packed
 
 
@@ -311,7 +302,7 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    "npz": Format(read_npz, npz_blocks),
-    "mat": Format(read_mat, mat_blocks),
+    "npz": Format(partial(read_arrays, npz_arrays), partial(array_blocks, npz_arrays)),
+    "mat": Format(partial(read_arrays, mat_arrays), partial(array_blocks, mat_arrays)),
     "idx": Format(read_idx, idx_blocks),
 }

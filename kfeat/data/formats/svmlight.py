@@ -10,8 +10,7 @@ from typing import IO, Any
 
 from kfeat.data.cache import open_content
 from kfeat.data.coding import Coding
-from kfeat.data.columns import Reading
-from kfeat.data.dataset import MOST_SIDE, Contents, Matrix, Part
+from kfeat.data.dataset import MOST_SIDE, Contents, Matrix, Part, Reading
 from kfeat.errors import DataError
 
 

@@ -12,20 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from kfeat.data.cache import check_regular, naming, open_content
-from kfeat.data.coding import Coding, learn_coding
-from kfeat.data.columns import (
+from kfeat.data.coding import (
     UNNAMED,
-    Reading,
+    Coding,
     are_numbers,
-    format_of,
+    check_cells,
     kind_of,
     label_words,
+    learn_coding,
     listed,
     no_numbers,
-    refuse,
-    repeated,
 )
-from kfeat.data.dataset import Contents, Part
+from kfeat.data.dataset import Contents, Part, Reading, format_of, repeated
 from kfeat.data.formats import cut
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
@@ -43,9 +41,9 @@ LOOKED_AT = 20  # lines in which a delimiter is looked for
 
 def read_delimited(path: Path, reading: Reading, coding: Coding | None = None) -> Any:
     """Return one file as a data frame, NaN where a cell is missing; raises DataError if it is not a table."""
-    text = Text(path, reading, coding)
+    text = DelimitedText(path, reading, coding)
     with open_content(path) as content, text.in_sentences():
-        frame = text.checked(text.parsed(content))
+        frame = text.named(text.parsed(content))
     if len(text.names) == 1 and (hint := text.hint()):
         raise DataError(f"expected several columns, got one in every line{hint}")
     return frame
@@ -59,7 +57,7 @@ def read_labels(path: Path) -> Any:
 
 def delimited_blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[Any]:
     """Yield one file as data frames of at most `rows` rows, with one in memory at a time."""
-    text = Text(path, reading, coding)
+    text = DelimitedText(path, reading, coding)
     with open_content(path) as content:
         with text.in_sentences():
             reader = text.parsed(content, chunksize=rows)
@@ -68,20 +66,20 @@ def delimited_blocks(path: Path, reading: Reading, coding: Coding, rows: int) ->
                 frame = next(reader, None)
                 if frame is None:
                     return
-                frame = text.checked(frame)
+                frame = text.named(frame)
             yield frame
 
 
 def likely_delimiter(path: Path, reading: Reading) -> str | None:
     """Return what splits each of the first lines into the same number of cells; None for the format's own."""
-    text = Text(path, reading)
+    text = DelimitedText(path, reading)
     own = text.separator
-    found = next((one for one in (own, *DELIMITERS) if text.width(one) > 1), own)
-    return None if found == own else "whitespace" if found == " " else found
+    likely = next((delimiter for delimiter in (own, *DELIMITERS) if text.width(delimiter) > 1), own)
+    return None if likely == own else "whitespace" if likely == " " else likely
 
 
 @dataclass(frozen=True)
-class Text:
+class DelimitedText:
     """A file of delimited text and how it is read; with a coding, it is read like the training rows."""
 
     path: Path
@@ -181,7 +179,7 @@ class Text:
             self.check_lengths()
             raise DataError(f"cannot be read as delimited text ({error})") from error
 
-    def checked(self, frame: Any) -> Any:
+    def named(self, frame: Any) -> Any:
         """Return the frame with its names; raises DataError for no rows, short lines, or a header of numbers.
 
         A first line with all names of a coding counts as a header, even if it looks like data.
@@ -218,9 +216,10 @@ class Text:
         """Return a hint at another delimiter, where the file has one column and none is given, or nothing."""
         if self.reading.delimiter is not None or len(self.names) > 1:
             return ""
-        found = next((one for one in DELIMITERS if self.width(one) > 1), "")
-        written, width = DELIMITERS.get(found), self.width(found) if found else 0
-        return found and f"; set `delimiter: {written}`, which splits each line into {width}"
+        for delimiter, written in DELIMITERS.items():
+            if (width := self.width(delimiter)) > 1:
+                return f"; set `delimiter: {written}`, which splits each line into {width}"
+        return ""
 
     def width(self, separator: str) -> int:
         """Return the number of cells in each of the first lines, or 0 where the lines differ."""
@@ -267,7 +266,7 @@ def read(files: Mapping[str, Path], reading: Reading) -> Contents:
         if reading.n_train is not None:
             for name in rows["train"][0].columns.drop(dropped):
                 kind_of(frame[name], reading)  # raises where test rows have words among numbers
-            X, y = (cut({"train": each}, reading.n_train, str(path)) for each in rows["train"])
+            X, y = (cut({"train": side}, reading.n_train, path) for side in rows["train"])
             rows = {part: (X[part], y[part]) for part in X}
         used = {"train": used_rows(*rows["train"], reading, dropped)}
         X, y = used["train"]
@@ -297,7 +296,7 @@ def roles(columns: Sequence[str], reading: Reading) -> tuple[str | None, list[st
     Raises DataError for columns that do not exist.
     """
     target = None if reading.target is None else column_called(reading.target, columns, "a target")
-    dropped = [column_called(given, columns, "`drop`") for given in reading.drop or []]
+    dropped = [column_called(column, columns, "`drop`") for column in reading.drop or []]
     if target in dropped:
         raise DataError("expected the target to be kept, got it in `drop`")
     for name in reading.levels or {}:
@@ -348,7 +347,7 @@ def used_rows(frame: Any, labels: Any, reading: Reading, dropped: Sequence[str])
         return frame, labels
     if reading.missing is None:
         cells = frame[missing.any().idxmax()] if lacking.any() else labels
-        refuse(cells.isna(), cells, "a number or word in every cell", got=MISSING_VALUE)
+        check_cells(cells.isna(), cells, "a number or word in every cell", got=MISSING_VALUE)
     keep = ~(lacking | unlabelled) if reading.missing == "drop" else ~unlabelled
     if not keep.any():
         what = "with a label" if unlabelled.all() else "without missing cells"

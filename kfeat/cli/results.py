@@ -1,4 +1,4 @@
-"""`kfeat check`: compare rows with the paper's numbers and claims, and with the published rows."""
+"""`kfeat check`, `rows` and `explain`: judge rows, show them one by one, and explain a single one."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kfeat.cli import options
+from kfeat.errors import ConfigError, StoreError
+from kfeat.text import plain, plain_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -82,11 +84,11 @@ def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool
     from kfeat.render.verdicts import scoreboard
 
     passed, width = True, terminal_width()
-    for one, judgement in zip(experiments, judge_experiments(experiments, out, results), strict=True):
+    for experiment, judgement in zip(experiments, judge_experiments(experiments, out, results), strict=True):
         good = judgement.has_rows and judgement.passes
         if not (quiet and good):
             published = results if judgement.place == str(results) else None
-            click.echo(scoreboard(judgement, out / one.name, width, published))
+            click.echo(scoreboard(judgement, out / experiment.name, width, published))
         passed &= good
     return passed
 
@@ -103,13 +105,14 @@ def _against(experiments: "list[Experiment]", out: Path, folder: Path, short: bo
 
     judgements, width = judge_against(experiments, out, folder), terminal_width()
     if short:
-        judgements = [one for one in judgements if one.comparisons]
+        judgements = [judgement for judgement in judgements if judgement.comparisons]
         nothing = f"no config has rows in both {out} and {folder}\n"
         click.echo(compared_with(folder, judgements, width) if judgements else nothing, nl=False)
-    for one in judgements:
-        if not short and not (quiet and one.comparisons and one.passes):
-            click.echo(scoreboard(one, out / one.experiment.name, width, against=folder))
-    return bool(judgements) and all(one.comparisons and one.passes for one in judgements)
+    same = [bool(judgement.comparisons) and judgement.passes for judgement in judgements]
+    for judgement, passes in zip(judgements, same, strict=True):
+        if not short and not (quiet and passes):
+            click.echo(scoreboard(judgement, out / judgement.experiment.name, width, against=folder))
+    return bool(same) and all(same)
 
 
 def _rerun(
@@ -131,16 +134,16 @@ def _rerun(
     from kfeat.render.table import terminal_width
     from kfeat.render.verdicts import scoreboard
 
-    published = {one.name: read_rows(results / one.name) for one in experiments}
-    candidates = {
-        one.name: [
+    published = [read_rows(results / experiment.name) for experiment in experiments]
+    candidates = [
+        [
             (trial, row)
-            for trial in own_or_published(one, out, results)[0]
-            if (row := published[one.name].get(trial.id, {})).get("status") == "done"
+            for trial in own_or_published(experiment, out, results)[0]
+            if (row := rows.get(trial.id, {})).get("status") == "done"
         ]
-        for one in experiments
-    }
-    chosen = {trial.id: trial for trial in choose(chain(*candidates.values()), options.seconds_of(budget))}
+        for experiment, rows in zip(experiments, published, strict=True)
+    ]
+    chosen = {trial.id: trial for trial in choose(chain(*candidates), options.seconds_of(budget))}
     if not chosen:
         click.echo(f"no published trial fits into {budget}; `kfeat publish` makes some")
         return False
@@ -148,9 +151,10 @@ def _rerun(
     with TemporaryDirectory() as folder, engine, options.observer(quiet) as observing:
         rows = run_trials(list(chosen.values()), Path(folder), engine, observing)
     cells = [
-        summarise(one, [t for t, _ in candidates[one.name] if t.id in chosen], rows) for one in experiments
+        summarise(experiment, [trial for trial, _ in done if trial.id in chosen], rows)
+        for experiment, done in zip(experiments, candidates, strict=True)
     ]
-    judgements = compared(experiments, cells, [published[one.name] for one in experiments])
+    judgements = compared(experiments, cells, published)
     for judgement in judgements:
         if judgement.cells:
             click.echo(scoreboard(judgement, results, terminal_width()))
@@ -180,3 +184,114 @@ def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Tr
             budget -= cost
             chosen.append(trial)
     return chosen
+
+
+class _Rows(options.Group):
+    """Reads `kfeat rows CONFIG` as `kfeat rows show CONFIG`; a config named merge is given as ./merge."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Rows)
+def rows() -> None:
+    """Show the rows of CONFIGS one by one, or merge folders of rows.
+
+    `kfeat rows CONFIG` is short for `kfeat rows show CONFIG`.
+    """
+
+
+@rows.command()
+@options.takes_experiments()
+@options.out
+@options.results
+@click.option("--where", "conditions", multiple=True, metavar="KEY=VALUE",
+              help="Show only rows with this value, or one of a list: --where map=tensor_sketch, --where "
+                   "'map.n_components=[200, 500]'; any column is a key; repeatable.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["table", "csv", "jsonl"]), default="table",
+              show_default=True,
+              help="The table omits what all rows share; the others have every column.")  # fmt: skip
+def show(
+    experiments: "list[Experiment]", quiet: bool, out: Path, results: Path, conditions: tuple[str, ...],
+    form: str,
+) -> None:  # fmt: skip
+    """Show the rows of CONFIGS, one line each: every parameter, every quantity, and how it was run.
+
+    A config without rows of yours shows its published ones, and stderr says so. A row that several of CONFIGS
+    share is shown once. Rows of trials that a config does not plan are left out; give --set and the other
+    options with which they were run to include them.
+    """
+    from kfeat.analysis.judgement import own_or_published
+    from kfeat.experiments.row import precedence
+    from kfeat.experiments.selectors import chosen
+    from kfeat.render.rows import record, render_rows
+    from kfeat.render.table import terminal_width
+
+    shown: dict[str, Any] = {}
+    for experiment in experiments:
+        trials, rows, place = own_or_published(experiment, out, results)
+        planned = [rows[trial.id] for trial in trials if trial.id in rows]
+        if planned and place == results and not quiet:
+            click.echo(f"kfeat: {experiment.name}: the published rows of {results}", err=True)
+        for row in planned:
+            if row["id"] not in shown or precedence(row) > precedence(shown[row["id"]]):
+                shown[row["id"]] = row
+    if not shown:
+        names = options.listed(experiments)
+        raise StoreError(f"no rows of {names} in {out} and {results}; `kfeat run` makes them")
+    records = chosen([record(row) for row in shown.values()], conditions)
+    click.echo(render_rows(records, form, terminal_width()), nl=False)
+
+
+@rows.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--into", required=True, type=click.Path(path_type=Path),
+              help="The folder for the rows, such as runs; it keeps the rows it has.")  # fmt: skip
+@options.verbosity
+def merge(folders: tuple[Path, ...], into: Path, quiet: bool) -> None:
+    """Put the rows of FOLDERS, such as the runs/ of several machines, into one folder.
+
+    Rows of an experiment go to the folder of the same name. If a trial has two rows, a finished one is kept,
+    otherwise a stopped one; of two such rows, a timed one is kept, then the one with the longer limit, then
+    the one that is already in the folder. `kfeat report` updates the tables.
+    """
+    from kfeat.experiments.row import merge as merge_rows
+
+    for name, merged in merge_rows(folders, into).items():
+        if not quiet:
+            click.echo(plain(f"{into / name}: {merged}"))
+
+
+@click.command()
+@click.argument("identity", metavar="ID")
+@click.argument("configs", nargs=-1, type=click.Path(path_type=Path))
+@options.out
+@options.results
+@options.verbosity
+def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, quiet: bool) -> None:
+    """Show everything about the trial with this ID, or with an id that begins with it.
+
+    This includes the configs that plan the trial (among CONFIGS, by default those in configs/); its cell in
+    their tables; the printed numbers and claims that use this cell, with verdicts; its scores, seconds,
+    parameters, learnt values, machine and commit; and the command that runs exactly this trial.
+    """
+    from kfeat.experiments.config import load_experiment
+    from kfeat.render.rows import explain_trial as explained
+    from kfeat.render.rows import render_explanation
+    from kfeat.render.table import terminal_width
+
+    if not identity.strip():
+        raise ConfigError("expected the beginning of a trial's id; `kfeat plan` and `kfeat rows` show ids")
+    paths = configs or tuple(path for path in (Path("configs"),) if path.is_dir())
+    experiments = []
+    for file in options.config_files(paths):
+        try:
+            experiments.append(load_experiment(file))
+        except ConfigError as error:  # a wrong config that was not named must not prevent the answer
+            if configs:
+                raise
+            click.echo(plain_lines(f"kfeat: skipped: {error}"), err=True)
+    explanation = explained(identity.strip(), experiments, out, results)
+    click.echo(render_explanation(explanation, out, terminal_width()))
