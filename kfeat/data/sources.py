@@ -200,7 +200,9 @@ def validated(kind: Any, value: Any, name: str) -> Any:
     try:
         return _adapter(kind).validate_python(value)
     except ValidationError as error:
-        raise ConfigError("; ".join(describe(problem, name) for problem in error.errors())) from None
+        raise ConfigError(
+            "; ".join(describe(problem, [name, *problem["loc"]]) for problem in error.errors())
+        ) from None
 
 
 @cache
