@@ -24,10 +24,8 @@ from kfeat.data import load_raw
 from kfeat.own.new_config import RULES, traits_of
 from kfeat.render.figures.marks import RC, save
 from kfeat.render.table import Table
-from kfeat.survey.advice import ADVICE, BUDGETS, method_name, regrets
-from kfeat.survey.answers import (
-    EXACT,
-    METHOD,
+from kfeat.survey.advice import ADVICE, BUDGETS, EXACT, METHOD, method_name, regrets
+from scripts.survey_answers import (
     cells,
     crossover,
     curves,
@@ -121,8 +119,8 @@ def best_table(of: pd.DataFrame) -> str:
     return table(lines, ["kernel", *(f"within {budget:g} s" for budget in SHOWN), "exact takes"])
 
 
-def court_table(of: pd.DataFrame) -> str:
-    """Return every sentence of the court with its number, interval and verdict."""
+def claims_table(of: pd.DataFrame) -> str:
+    """Return every sentence of the papers with its number, interval and verdict."""
     lines = []
     for one in paper_claims(of):
         middle, (low, high) = one.judged
@@ -326,7 +324,8 @@ def texts(lines: pd.DataFrame, described: pd.DataFrame) -> dict[Path, str]:
     page = Template(Path(__file__).with_name("survey_answers.md").read_text(encoding="utf-8"))
     answers = page.render(
         models=f"{scored.sum():,}", errors=f"{(~scored).sum():,}", n_datasets=of["dataset"].nunique(),
-        n_methods=of[of["map"] != EXACT].groupby(METHOD).ngroups, best=best_table(of), court=court_table(of),
+        n_methods=of[of["map"] != EXACT].groupby(METHOD).ngroups, best=best_table(of),
+        claims=claims_table(of),
         n_sentences=len(paper_claims(of)), gain=gain_table(of), growth=growth_table(),
         structured=structured_table(of), spectrum=spectrum, rank=f"{rank:.2f}", p=f"{p:.2g}",
         profiles=profile_table(of, 1.0), improvements=improvement_table(lines), regret=regret_table(regret),

@@ -58,7 +58,7 @@ def advise(
     from kfeat.data.sources import registry
     from kfeat.own.new_config import described_file, sentences, traits_of
     from kfeat.survey.advice import advise as advice_for
-    from kfeat.survey.answers import described, published
+    from kfeat.survey.advice import described, published
 
     cells = published()
     known = sorted(cells["kernel"].unique())

@@ -16,8 +16,7 @@ from kfeat.experiments.component import read_component
 from kfeat.experiments.plan import digest
 from kfeat.maps import maps_for
 from kfeat.own.model import KernelModel
-from kfeat.survey.advice import Traits, advise
-from kfeat.survey.answers import described, published
+from kfeat.survey.advice import Traits, advise, described, published
 
 Entry = dict[str, Any]
 Loss = Literal["squared_hinge", "logistic", "squares"]

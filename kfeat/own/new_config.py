@@ -17,8 +17,7 @@ from kfeat.data.inspection import class_counts, columns_of, table_in, useless
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.component import experiment_name
 from kfeat.kernels import Gaussian
-from kfeat.survey.advice import ADVICE, BUDGETS, Advice, Traits
-from kfeat.survey.answers import regret
+from kfeat.survey.advice import ADVICE, BUDGETS, Advice, Traits, regret
 from kfeat.text import in_yaml, plain
 
 DENSE_VALUES = 200_000_000  # n d up to which a sparse matrix may become dense: 0.8 GB in float32

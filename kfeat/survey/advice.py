@@ -12,6 +12,8 @@ in points, with best_s the best exact kernel method there, g = 2 for an exact me
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from math import log
 from typing import Any, Literal
 
@@ -22,8 +24,12 @@ from scipy.sparse import issparse
 
 from kfeat.diagnostics import effective_rank, sampled_rows
 from kfeat.kernels import Gaussian
-from kfeat.survey.answers import CELL, EXACT, METHOD, VARIANTS
 
+# A cell is a data set, a kernel and a method: a map, its variant and number D of columns, or the exact one.
+EXACT = "exact"
+CELL = ["dataset", "kernel", "map", "variant", "n_components"]
+METHOD = ["kernel", "map", "variant"]
+VARIANTS = ("sequence", "landmarks", "h01")  # the parameters that tell the methods of one map apart
 # Chosen among a few values by the regret on eight of the ten data sets; MNIST and gisette_mnist came later.
 FAR = 0.3  # the least weight of a data set: traits tell little, so that all count
 MOST = 20.0  # points: a larger loss counts as this, since such a method is out of the question anyway
@@ -31,6 +37,29 @@ EMPTY_MB = 230.0  # of a process that has done nothing
 SAMPLE = 1000  # rows from which the spectrum is learnt
 BUDGETS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # seconds, of mapping and training the survey's rows
 ADVICE = "advise"
+
+
+@cache
+def published() -> pd.DataFrame:
+    """Return the cells of the published survey, which come with kfeat."""
+    return _shipped("cells").fillna({"variant": ""})
+
+
+@cache
+def described() -> pd.DataFrame:
+    """Return the traits of each data set of the published survey, by its name (see `Traits`)."""
+    return _shipped("datasets").set_index("dataset")
+
+
+@cache
+def regret() -> pd.DataFrame:
+    """Return the published regrets of the advice and of the rules of thumb (see `regrets`)."""
+    return _shipped("regret")
+
+
+def _shipped(name: str) -> pd.DataFrame:
+    with (files("kfeat.survey") / f"{name}.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,19 @@ import pytest
 
 from kfeat.experiments.component import read_component
 from kfeat.experiments.config import load_experiment
-from kfeat.survey.advice import Advice, Traits, advise, expected, regrets, weights
-from kfeat.survey.answers import CELL, EXACT, described, published, regret
+from kfeat.survey.advice import (
+    CELL,
+    EXACT,
+    Advice,
+    Traits,
+    advise,
+    described,
+    expected,
+    published,
+    regret,
+    regrets,
+    weights,
+)
 
 ROOT = Path(__file__).parents[2]
 CONFIGS, RESULTS = ROOT / "configs/survey", ROOT / "results/survey"

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kfeat.survey.answers import (
+from kfeat.survey.advice import published
+from scripts import survey
+from scripts.survey_answers import (
     PaperClaim,
     crossover,
     curves,
@@ -16,11 +18,9 @@ from kfeat.survey.answers import (
     interval,
     paper_claims,
     profiles,
-    published,
     trials,
     within,
 )
-from scripts import survey
 
 ROOT = Path(__file__).parents[2]
 
@@ -163,7 +163,7 @@ def test_an_interval_over_data_sets_is_students():
     assert middle - low == pytest.approx(high - middle)
 
 
-def test_the_court_hears_every_sentence_of_the_published_survey():
+def test_every_sentence_of_the_papers_is_judged_on_the_published_survey():
     found = paper_claims(published())
     assert len({one.text + str(one.a) for one in found}) == len(found) > 25
     assert all(len(one.by_dataset) >= 5 for one in found)

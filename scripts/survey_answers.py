@@ -1,14 +1,13 @@
 """What the survey answers: its tables, fronts, losses within a budget, and what papers say of each other.
 
-A cell is a data set, a kernel and a method: a map with its variant and number of columns D, or the exact
-method. Its columns are those of `CELL`. Scores are in points: accuracies in per cent, or 100 R^2.
+Scores are in points: accuracies in per cent, or 100 R^2.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.resources import files
+from functools import cached_property
 from math import exp, log
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -18,11 +17,8 @@ from numpy.typing import NDArray
 
 from kfeat.analysis.statistics import KNOWN, Interval, Summary, welch_half_width
 from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.survey.advice import CELL, EXACT, METHOD, VARIANTS
 
-EXACT = "exact"
-CELL = ["dataset", "kernel", "map", "variant", "n_components"]
-METHOD = ["kernel", "map", "variant"]
-VARIANTS = ("sequence", "landmarks", "h01")  # the parameters that tell the methods of one map apart
 MAPPING = ("map_fit", "map_train")
 
 
@@ -77,29 +73,6 @@ def cells(lines: pd.DataFrame) -> pd.DataFrame:
     )  # fmt: skip
     errors = measured.groupby(CELL, sort=False).agg(kernel_error=("kernel_error", "mean"))
     return found.join(errors, how="outer").reset_index()
-
-
-@cache
-def published() -> pd.DataFrame:
-    """Return the cells of the published survey, which come with kfeat."""
-    return _shipped("cells").fillna({"variant": ""})
-
-
-@cache
-def described() -> pd.DataFrame:
-    """Return the traits of each data set of the published survey, by its name (see `Traits`)."""
-    return _shipped("datasets").set_index("dataset")
-
-
-@cache
-def regret() -> pd.DataFrame:
-    """Return the published regrets of the advice and of the rules of thumb (see `regrets`)."""
-    return _shipped("regret")
-
-
-def _shipped(name: str) -> pd.DataFrame:
-    with (files("kfeat.survey") / f"{name}.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file)
 
 
 STEPS = 25  # points of time, in equal ratios, at which two methods are compared
@@ -306,7 +279,7 @@ class PaperClaim:
 
 
 def paper_claims(cells: pd.DataFrame) -> list[PaperClaim]:
-    """Return every sentence of court.yaml, judged."""
-    text = (files("kfeat.survey") / "court.yaml").read_text(encoding="utf-8")
+    """Return every sentence of survey_claims.yaml, judged."""
+    text = Path(__file__).with_name("survey_claims.yaml").read_text(encoding="utf-8")
     entries: list[dict[str, Any]] = yaml.safe_load(text)
     return [PaperClaim(**one, by_dataset=equal_time(cells, one["a"], one["b"], one["of"])) for one in entries]
