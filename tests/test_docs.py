@@ -7,11 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -40,7 +38,7 @@ SHOWN = ("quickstart", "yang_2014", "survey/adult_gaussian", "survey/growth_cove
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     """Return the folder of the pages of a few results, without those of the reference and the gallery."""
     folder = tmp_path_factory.mktemp("site")
     made = shutil.ignore_patterns("generated", "_build", "gallery", "howto", "reference", "concepts")
@@ -56,7 +54,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser():
     from selenium.webdriver import Chrome, ChromeOptions
     from selenium.webdriver.chrome.service import Service
 
@@ -74,10 +72,10 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def show(browser: Any, site: Path) -> Callable[..., Any]:
+def show(browser, site):
     """Return the function that opens a page as a file, at a width, and waits for an element of it."""
 
-    def opened(page: str, wait_for: str = "h1", width: int = 1280, theme: str = "light") -> Any:
+    def opened(page, wait_for="h1", width=1280, theme="light"):
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         features = [{"name": "prefers-color-scheme", "value": theme}]
@@ -90,11 +88,11 @@ def show(browser: Any, site: Path) -> Callable[..., Any]:
     return opened
 
 
-def texts(browser: Any, selector: str) -> list[str]:
+def texts(browser, selector):
     return [element.text for element in browser.find_elements("css selector", selector)]
 
 
-def test_the_landing_page_shows_in_one_screen_what_kfeat_is(show: Callable[..., Any]) -> None:
+def test_the_landing_page_shows_in_one_screen_what_kfeat_is(show):
     browser = show("docs/index.html", "article img")
     cards = browser.find_elements("css selector", ".sd-card")
     assert len(cards) == 3
@@ -102,9 +100,7 @@ def test_the_landing_page_shows_in_one_screen_what_kfeat_is(show: Callable[..., 
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
-def test_pages_have_no_errors_nothing_serious_for_axe_and_nothing_too_wide(
-    show: Callable[..., Any], width: int, theme: str
-) -> None:
+def test_pages_have_no_errors_nothing_serious_for_axe_and_nothing_too_wide(show, width, theme):
     import axe_core_python
 
     axe = (Path(axe_core_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
@@ -120,7 +116,7 @@ def test_pages_have_no_errors_nothing_serious_for_axe_and_nothing_too_wide(
         assert not [(page, rule["id"], rule["nodes"][0]["html"][:200]) for rule in serious]
 
 
-def test_the_explorer_draws_what_is_chosen_and_a_click_leads_to_the_row(show: Callable[..., Any]) -> None:
+def test_the_explorer_draws_what_is_chosen_and_a_click_leads_to_the_row(show):
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.support.ui import Select
 
@@ -138,7 +134,7 @@ def test_the_explorer_draws_what_is_chosen_and_a_click_leads_to_the_row(show: Ca
     assert "n_train = 1000" in marked
 
 
-def test_a_table_sorts_by_the_keyboard_and_is_searched(show: Callable[..., Any]) -> None:
+def test_a_table_sorts_by_the_keyboard_and_is_searched(show):
     from selenium.webdriver.common.keys import Keys
 
     browser = show(TABLE, "th.dt-orderable-asc")
@@ -155,8 +151,8 @@ def test_a_table_sorts_by_the_keyboard_and_is_searched(show: Callable[..., Any])
 
 
 def test_a_page_of_a_table_has_its_figure_its_config_and_leads_to_the_explorer(
-    show: Callable[..., Any],
-) -> None:
+    show,
+):
     browser = show(TABLE, "details.sd-dropdown")
     assert browser.execute_script("return document.querySelector('article img').naturalWidth") > 100
     assert "gamma" in browser.find_element("css selector", "details pre").get_attribute("textContent")
@@ -164,6 +160,6 @@ def test_a_page_of_a_table_has_its_figure_its_config_and_leads_to_the_explorer(
     assert "SES, Newton" in texts(browser, ".legendtext")
 
 
-def test_the_search_finds_a_page_of_the_results(show: Callable[..., Any]) -> None:
+def test_the_search_finds_a_page_of_the_results(show):
     browser = show("search.html?q=halton", "#search-results li a")
     assert browser.find_elements("partial link text", "Yang")

@@ -220,7 +220,7 @@ def test_words_become_codes(weights, words, expected):
     assert weights_of_codes(weights, words) == expected
 
 
-def test_a_direction_solves_its_system_also_with_the_factor_of_an_older_hessian() -> None:
+def test_a_direction_solves_its_system_also_with_the_factor_of_an_older_hessian():
     """The older one has far more active rows: measured by it, the residual looks small at once."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 60)) * np.geomspace(1, 100, 60)
