@@ -292,7 +292,8 @@ class _KernelEstimator(BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels, or the values, of the rows of X (n, d), shape (n,)."""
-        return self.model_.predict(self._rows(X))
+        rows = self._rows(X)  # raises NotFittedError
+        return self.model_.predict(rows)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file that `kfeat.load_model` and `kfeat predict` take."""
@@ -365,7 +366,8 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values: (n,), positive for the last of two classes, or (n, classes)."""
-        return np.asarray(self.model_.decision_function(self._rows(X)))
+        rows = self._rows(X)
+        return np.asarray(self.model_.decision_function(rows))
 
 
 class KernelRegressor(RegressorMixin, _KernelEstimator):
