@@ -226,6 +226,7 @@ def pending(
 
 BASE = 250_000_000  # bytes of Python with NumPy, SciPy and scikit-learn loaded: 172 to 230 MB
 CACHE_SHARE = 0.5  # LIBSVM's kernel cache takes at most this share of the memory
+NATIVE = ("linear", "polynomial", "gaussian")  # kernels of which LIBSVM keeps no Gram matrix beside its cache
 TRIAL = 0.05  # seconds of a trial that does nothing
 LIBSVM_ROWS = 50_000  # the estimate of LIBSVM's time grows only linearly beyond so many rows
 DEFAULT_COLUMNS = 100
@@ -247,8 +248,8 @@ class Work(NamedTuple):
 
     n of all `rows` are for training, with d features, of which a share is `stored`. A map makes D columns. D
     is None for an exact kernel solver, whose largest problem of two classes has `pair` rows. A measure draws
-    its map `draws` times, and keeps Gram matrices of the n rows if `gram` is true. `kind` names the data,
-    kernel, map and solver or measure.
+    its map `draws` times. Gram matrices of the n rows are kept if `gram` is true. `kind` names the data,
+    kernel, map and solver or measure, and `bytes` is the size of a number that the solver is given.
     """
 
     kind: tuple[str, ...]
@@ -263,6 +264,7 @@ class Work(NamedTuple):
     draws: int = 0
     gram: bool = False
     on_disk: bool = False
+    bytes: int = 4
 
 
 def estimates(
@@ -312,8 +314,9 @@ def work_of(row: Row, shape: Shape | None = None) -> Work:
         stored=shape.stored,
         generated=shape.generated,
         draws=measure.get("n_draws", 1) if measure else 0,
-        gram="n_rows" in measure,
+        gram="n_rows" in measure or (not row["map"] and row["kernel"]["name"] not in NATIVE),
         on_disk=row.get("memory") == "out_of_core",
+        bytes=8 if (row.get("protocol") or {}).get("dtype") == "float64" else 4,
     )
 
 
@@ -333,20 +336,24 @@ def _columns(feature_map: dict[str, Any], d: int) -> int:
 
 
 def peak_bytes(work: Work, available: float) -> int:
-    """Return the bytes that a trial takes at its peak: `BASE`, and these numbers in double precision.
+    """Return the bytes that a trial takes at its peak: `BASE`, the data, the features, and the solver's own.
 
-    A map: 2 d D, 2.5 D for the features of a row and a solver's copy of them, and D^2 / 2 per class.
-    An exact kernel solver: 2 n d, and a Gram matrix, whose cache takes at most half of the `available` bytes.
-    A measure that samples rows keeps five Gram matrices.
+    The data are in double precision. A map keeps 2 d D numbers. Features count one and a half times; a
+    measure's two and a half times, beside five Gram matrices of the rows that it samples, if any. A solver
+    that says nothing, and a map that takes more, meet the limit of the process.
     """
+    from kfeat.solvers import SOLVERS, Solver  # slow to import
+
     n, d, D, k = work.n, work.d, work.D, work.k
-    if work.on_disk and D is not None:  # vectors over the rows stay in memory: 126 bytes per row in Newton
-        return int(BASE + 64 * (2 + k) * n + 8 * k * D**2)
-    values = work.rows * d * work.stored + 2 * work.generated
+    own = SOLVERS.get(work.kind[3], Solver).working_bytes
+    if work.on_disk and D is not None:
+        return int(BASE + own(n, D, k, on_disk=True))
+    data = 8 * (work.rows * d * work.stored + 2 * work.generated)
     if D is None:
-        return int(BASE + 16 * values + min(8 * n * work.pair, CACHE_SHARE * available))
-    columns = 2.5 * (n if work.draws else work.rows) * D + 2 * d * D + (1 + k / 2) * D**2
-    return int(BASE + 8 * (values + columns + (5 * n**2 if work.gram else 0)))
+        cache = min(own(int(work.pair), d, k), CACHE_SHARE * available)
+        return int(BASE + 2 * data + cache + (8 * n**2 if work.gram else 0))
+    features = 10 * n * D if work.draws else 1.5 * work.bytes * work.rows * D + own(n, D, k)
+    return int(BASE + data + 16 * d * D + features + (40 * n**2 if work.gram else 0))
 
 
 def formula(work: Work) -> float:

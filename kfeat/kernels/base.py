@@ -1,8 +1,10 @@
 """The base class of exact kernels: checks of matrices, and Gram blocks, computed tile by tile."""
 
 import os
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from math import inf, isnan
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn import metrics
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 from threadpoolctl import ThreadpoolController
@@ -136,7 +139,27 @@ DENSE_FROM = 0.05  # from this share of non-zeros on, a dense tile multiplies fa
 Positive = Annotated[float, Gt(0), Lt(inf)]
 
 
-class Kernel(BaseEstimator):
+class Estimator(BaseEstimator):
+    """A scikit-learn estimator that knows which kfeat pickled it, and warns in another version."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes, and the version of kfeat."""
+        return {**super().__getstate__(), "_kfeat_version": version("kfeat")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the attributes; warns as scikit-learn does if another version of kfeat wrote them."""
+        state = dict(state)
+        versions = {
+            "original_sklearn_version": f"{state.pop('_kfeat_version', 'unknown')} of kfeat",
+            "current_sklearn_version": f"{version('kfeat')} of kfeat",
+        }
+        if len({*versions.values()}) > 1:
+            warning = InconsistentVersionWarning(estimator_name=type(self).__name__, **versions)
+            warnings.warn(warning, stacklevel=2)
+        super().__setstate__(state)
+
+
+class Kernel(Estimator):
     """A positive definite kernel k(x, y); an estimator without fit, so `clone` and grids over it work.
 
     Examples

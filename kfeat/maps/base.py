@@ -21,7 +21,7 @@ from numpy.random import Generator
 from numpy.typing import DTypeLike, NDArray
 from pydantic_core import core_schema
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController
@@ -29,7 +29,7 @@ from threadpoolctl import ThreadpoolController
 from kfeat.diagnostics import Diagnosis, diagnose
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import KERNELS, Kernel
-from kfeat.kernels.base import canonical, check_finite, generator
+from kfeat.kernels.base import Estimator, canonical, check_finite, generator
 from kfeat.memory import check_memory
 from kfeat.parameters import Jobs, check_parameters
 
@@ -150,7 +150,7 @@ class Facts(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """A map z with <z(x), z(y)> close to kernel_(x, y) - kernel_offset_, as a scikit-learn transformer.
 
     Parameters

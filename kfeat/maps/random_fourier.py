@@ -21,8 +21,9 @@ from numpy.lib.introspect import opt_func_info
 from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import fft, stats
+from scipy.sparse import issparse
 
-from kfeat.errors import ParameterError
+from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, ShiftInvariantKernel
 from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.parameters import Components
@@ -262,11 +263,20 @@ class FourierFeatures(FeatureMap):
         n_pairs, n_cosines = self._n_pairs(), self._n_frequencies()
 
         def map_block(X: Any, out: Array) -> None:
+            check_size(X)
             phases = phases_of(X)
             phases[:, n_pairs:] += offsets
             write_waves(phases, scales, out[:, :n_cosines], out[:, n_cosines:])
 
         return map_block
+
+
+def check_size(X: Any) -> None:
+    """Raise DataError for rows with an entry so large that ||x||^2 overflows, as the exact kernel does."""
+    values = X.data if issparse(X) else X
+    largest = np.sqrt(np.finfo(values.dtype).max / X.shape[1])
+    if values.size and max(values.max(), -values.min()) > largest:
+        raise DataError(f"rows have entries above {largest:.1e}, whose squares overflow; scale them down")
 
 
 @register("random_fourier")

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
@@ -33,7 +33,7 @@ from kfeat.experiments.plan import Trial, digest
 from kfeat.experiments.run import planned
 from kfeat.experiments.schedule import physical_cores
 from kfeat.experiments.trial import estimators, features, load_data
-from kfeat.kernels.base import canonical
+from kfeat.kernels.base import Estimator, canonical
 from kfeat.own.bench import LocalScorer, Scorer, data_under, enough_rows
 from kfeat.own.candidates import Candidate, Entry, model_of, solver_of
 from kfeat.own.model import KernelModel, save_model, scores_of
@@ -246,7 +246,7 @@ CODED = Reading(categorical="one_hot", missing="mean")  # how the columns of a f
 
 
 @dataclass(eq=False, repr=False)
-class _KernelEstimator(BaseEstimator):
+class _KernelEstimator(Estimator):
     """What the classifier and the regressor share."""
 
     _task: ClassVar[Literal["classification", "regression"]]

@@ -1,5 +1,6 @@
 """The base classes of all solvers and of linear ones: interface, checks of data, scores, objectives."""
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from pydantic import FiniteFloat
 from scipy import special
 from scipy.sparse import issparse
 from sklearn import metrics
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import ClassifierTags, RegressorTags, gen_batches, validation
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -24,7 +26,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from kfeat.batches import Batches, Rows
 from kfeat.errors import DataError, ParameterError, SolverError, UnsupportedKernelError
 from kfeat.kernels import Kernel, Linear
-from kfeat.kernels.base import canonical
+from kfeat.kernels.base import Estimator, canonical
 from kfeat.parameters import check_parameters
 
 
@@ -143,7 +145,7 @@ def finite(fit: Method) -> Method:
     return cast(Method, checked)
 
 
-class Solver(BaseEstimator):
+class Solver(Estimator):
     """A classifier or a regressor, trained by `fit(X, y)`; X dense or CSR, float32 or float64, shape (n, d).
 
     Newton, Ridge and RidgeCV also take `kfeat.batches.Batches` of rows, or a Dask array. Classifiers have
@@ -171,6 +173,11 @@ class Solver(BaseEstimator):
     def task(self) -> Task:
         """The task of this solver with these parameters."""
         return "classification"
+
+    @staticmethod
+    def working_bytes(n: int, D: int, k: int, on_disk: bool = False) -> float:
+        """Return the bytes that `fit` takes beside X (n, D), for k subproblems; 0 if unsure."""
+        return 0.0
 
     @abstractmethod
     def predict(self, X: Any) -> NDArray[Any]:
@@ -232,6 +239,12 @@ class Solver(BaseEstimator):
         self.converged_ = not reasons
         self.stop_reason_ = "; ".join(reasons) or "tolerance"
         self.finished_by_ = ", ".join(sorted({one.finished_by for one in subproblems}))
+        if set(reasons) - {"rounding"}:  # nearer than rounding no solver comes
+            advice = "raise `max_iter` or `eps`, scale the features nearer to 1, or lower C"
+            name = type(self).__name__
+            warnings.warn(
+                f"{name} has not converged ({self.stop_reason_}): {advice}", ConvergenceWarning, stacklevel=2
+            )
 
     def _check_again(self, X: Any) -> Any:
         """Return X, checked to have the same features as in fit."""

@@ -159,6 +159,7 @@ class NewtonCV(ChoosesC, LinearSolver):
     ((5, 3), True)
     """
 
+    working_bytes = staticmethod(Newton.working_bytes)
     identity_defaults: ClassVar[dict[str, float]] = {"eps": 1e-3}
     trained: ClassVar[Solver] = Newton(warm_start=True)
     logistic = Newton.logistic

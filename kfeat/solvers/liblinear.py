@@ -94,6 +94,11 @@ class Liblinear(LinearSolver):
     regularize_bias: bool = True
     random_state: int | None = None
 
+    @staticmethod
+    def working_bytes(n: int, D: int, k: int, on_disk: bool = False) -> float:
+        """Return the bytes of a node for each number, or of vectors over the rows of a mapped file."""
+        return 64.0 * (2 + k) * n if on_disk else 16.0 * n * D
+
     @property
     def task(self) -> Task:
         """Regression for -s 11, 12 and 13, otherwise classification."""
@@ -263,6 +268,11 @@ class DualDescent(LinearSolver):
     max_iter: Iterations = 1000
     class_weight: ClassWeight = None
     random_state: Seed | np.random.RandomState | None = None
+
+    @staticmethod
+    def working_bytes(n: int, D: int, k: int, on_disk: bool = False) -> float:
+        """Return the bytes of a copy in double precision, and scikit-learn's node for each number."""
+        return 24.0 * n * D
 
     @finite
     def fit(self, X: Any, y: Any) -> "DualDescent":

@@ -77,6 +77,11 @@ class KernelSVM(Solver):
     class_weight: ClassWeight
     max_iter: int | None
 
+    @staticmethod
+    def working_bytes(n: int, D: int, k: int, on_disk: bool = False) -> float:
+        """Return the bytes of half of LIBSVM's cache for n rows, the largest subproblem: few fill it."""
+        return 2.0 * n**2
+
     @available_when(classifies)
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values: (n,) for two classes (positive: the last), or votes (n, classes).

@@ -347,6 +347,11 @@ class Newton(LinearSolver):
     max_iter: Iterations = 300
     warm_start: bool = False
 
+    @staticmethod
+    def working_bytes(n: int, D: int, k: int, on_disk: bool = False) -> float:
+        """Return the bytes of the Hessian matrices, and of vectors over the rows."""
+        return 64.0 * (2 + k) * n + 8 * (1 + k) * D**2
+
     @property
     def logistic(self) -> bool:
         """Whether scores are log odds."""

@@ -56,6 +56,11 @@ class Ridge(LinearSolver):
     alpha: AboveZero = 1.0
     fit_intercept: bool = True
 
+    @staticmethod
+    def working_bytes(n: int, D: int, k: int, on_disk: bool = False) -> float:
+        """Return the bytes of the targets, the moments and their factor."""
+        return 8.0 * k * n + 24.0 * D**2
+
     @finite
     def fit(self, X: Any, y: Any) -> "Ridge":
         """Train on X (n, d) and y (n,); X may be batches of rows or a Dask array."""
@@ -228,6 +233,11 @@ class KernelRidge(Solver):
     alpha: AboveZero = 1.0
     fit_intercept: bool = True
 
+    @staticmethod
+    def working_bytes(n: int, D: int, k: int, on_disk: bool = False) -> float:
+        """Return the bytes of the Gram matrix and its factor."""
+        return 16.0 * n**2
+
     @finite
     def fit(self, X: Any, y: Any) -> "KernelRidge":
         """Train on X (n, d) and y (n,)."""
@@ -302,6 +312,7 @@ class RidgeCV(LinearSolver):
     """
 
     task = "regression"
+    working_bytes = staticmethod(Ridge.working_bytes)
     out_of_core = "one pass"
 
     alpha_min: AboveZero = 1e-6

@@ -27,10 +27,10 @@ AVAILABLE = 20e9  # of the machine that made the rows
 
 
 def published():
-    """A third of the published rows, those that are done, by file."""
+    """The published rows that are done, by file."""
     found = defaultdict(list)
     for path in sorted(RESULTS.rglob("trials.jsonl")):
-        for one in map(json.loads, path.read_text(encoding="utf-8").splitlines()[::3]):
+        for one in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
             if one["status"] == "done":
                 found[path].append(one)
     return found
@@ -51,9 +51,10 @@ def test_the_formulas_are_near_and_past_rows_of_other_cells_are_nearer():
                 expected = past.seconds(one["cell"], work)
                 assert expected is not None
                 by_past["survey" in path.parts].append(expected / taken)
-    assert len(memory) > 4_000
+    assert len(memory) > 12_000
+    assert max(memory) < 5  # a trial that fits is not refused
     assert (np.array(memory) >= 0.8).mean() > 0.98
-    assert (np.array(memory) <= 3).mean() > 0.95
+    assert (np.array(memory) <= 3).mean() > 0.98
     assert share_within(10, by_formula) > 0.85
     assert share_within(3, by_past[False]) > 0.9
     assert share_within(10, by_past[True]) > 0.9
@@ -72,6 +73,8 @@ def test_memory_grows_with_columns_and_a_kernel_machine_takes_half_of_what_is_th
     assert peak_bytes(wide, AVAILABLE) - peak_bytes(MAPPED, AVAILABLE) > 1_000 * 20 * 10_000
     assert peak_bytes(replace_in(wide, on_disk=True), AVAILABLE) < peak_bytes(MAPPED, AVAILABLE)
     large = replace_in(EXACT, n=10**6, rows=10**6, pair=10**6, stored=0.0)
+    wider = replace_in(MAPPED, n=600, rows=750, d=64, D=50_000)  # peaks at 0.7 GB
+    assert 0.7e9 < peak_bytes(wider, AVAILABLE) < 2.1e9
     assert peak_bytes(large, 2e9) - peak_bytes(replace_in(large, n=0, pair=0), 2e9) == 10**9
 
 

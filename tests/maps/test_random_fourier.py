@@ -5,9 +5,9 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats import chi2
 
-from kfeat.errors import ParameterError
+from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Matern
-from kfeat.maps import RandomFourier
+from kfeat.maps import ORF, SORF, RandomFourier
 from kfeat.maps.random_fourier import leaped_halton, write_waves
 
 X = np.random.default_rng(0).standard_normal((8, 3)) / 2
@@ -51,3 +51,10 @@ def test_sequences_that_are_not_known_are_refused():
         RandomFourier(sequence="Sobol").fit(X)
     with pytest.raises(ParameterError, match="RandomFourier: scrambling"):
         RandomFourier(scrambling="none").fit(X)
+
+
+@pytest.mark.parametrize("cls", [RandomFourier, ORF, SORF])
+def test_entries_whose_squares_overflow_are_refused(cls):
+    X = np.full((3, 2), 1e200)
+    with pytest.raises(DataError, match="scale them down"):
+        cls(Gaussian(), n_components=8, random_state=0).fit(X).transform(X)
