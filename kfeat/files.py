@@ -26,7 +26,9 @@ def writing(
         yield
     except OSError as problem:
         subject = f"{path}: {what} cannot" if what else f"{path}: cannot"
-        raise error(f"{subject} be written ({problem.strerror or problem}){hint}") from None
+        full = "requested and" in str(problem)  # NumPy names bytes only
+        why = problem.strerror or ("No space left on device" if full else problem)
+        raise error(f"{subject} be written ({why}){hint}") from None
 
 
 @contextmanager

@@ -15,10 +15,12 @@ import signal
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from errno import EPIPE
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
+from io import TextIOWrapper
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -30,7 +32,7 @@ from kfeat.cli.reference import configs, kernels, maps, schema, solvers
 from kfeat.cli.results import check, explain, rows
 from kfeat.cli.run import publish, report, run
 from kfeat.errors import KfeatError
-from kfeat.text import plain_lines
+from kfeat.text import plain, plain_lines
 
 # Such a module has to be imported as a whole: `from sklearn import svm` does not load it, `svm.SVC` does.
 POSTPONED = frozenset(
@@ -96,19 +98,31 @@ class _Group(options.Group):
         return COMMANDS
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; Ctrl-C exits with 130, SIGTERM with 143, a KfeatError with 2."""
+        """Run the command; Ctrl-C exits with 130, SIGTERM with 143, an error of data or disks with 2."""
         logging.basicConfig(format="kfeat: %(message)s", level=logging.WARNING, handlers=[_ToStderr()])
         signal.signal(signal.SIGTERM, _terminated)
         postpone()
         # Rows are a million small objects, which Python would search for cycles again and again.
         gc.set_threshold(100_000)
         atexit.register(gc.freeze)  # otherwise Python searches for cycles at exit, for 0.1 s
+        for stream in (sys.stdout, sys.stderr):  # letters that a terminal lacks are escaped
+            cast(TextIOWrapper, stream).reconfigure(errors="backslashreplace")
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # a full disk shows here, and not at exit
+            return result
         except KfeatError as error:
             if ctx.meta.get("kfeat.debug"):
                 raise
             click.echo(f"kfeat: {plain_lines(str(error))}", err=True)
+            ctx.exit(2)
+        except OSError as error:
+            if ctx.meta.get("kfeat.debug") or error.errno == EPIPE:  # click ends at a closed pipe
+                raise
+            place = plain(str(error.filename or "the output"))
+            click.echo(f"kfeat: {place}: {error.strerror or error}", err=True)
+            with suppress(OSError):  # what is left of the output would fail again
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(2)
         except KeyboardInterrupt:
             _say_what_is_kept(ctx, "interrupted")

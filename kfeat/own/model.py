@@ -4,11 +4,13 @@ The file is skops's zip archive, not compressed; the facts about the training ha
 """
 
 import os
+import re
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version as installed
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +21,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import metrics
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
+from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from kfeat.batches import batch_edges
@@ -33,13 +36,14 @@ from kfeat.data.sources import validated
 from kfeat.errors import DataError, ModelError
 from kfeat.files import new_file
 from kfeat.kernels import KERNELS
-from kfeat.kernels.base import canonical
+from kfeat.kernels.base import Estimator, Kernel, canonical
 from kfeat.maps import MAPS, FeatureMap
 from kfeat.maps.random_maclaurin import TruncatedSeries
-from kfeat.parameters import plain
+from kfeat.parameters import check_parameters, plain
 from kfeat.solvers import SOLVERS, Newton, regression_errors
 from kfeat.solvers.base import Solver, Subproblem, available_when, classifies, with_codes
 from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
+from kfeat.text import plain as plain_text
 from kfeat.text import printable
 
 
@@ -49,7 +53,7 @@ def _solver(model: "KernelModel") -> Solver:
 
 
 @dataclass(eq=False, repr=False)
-class KernelModel(BaseEstimator):
+class KernelModel(Estimator):
     """A model that codes, scales, maps and predicts rows; `kfeat fit` trains it, `load_model` returns it.
 
     Rows are arrays (n, d), dense or sparse, or data frames; with a `coding`, frames whose columns are those
@@ -206,7 +210,7 @@ class KernelModel(BaseEstimator):
 
     def blocks(self, X: Any, scaled: bool = False) -> Iterator[Any]:
         """Yield the solver's input, in blocks, for rows that are numbers (n, d), or already `scaled`."""
-        d = 1 if self.map_ is None else len(self.map_.get_feature_names_out())
+        d = 1 if self.map_ is None else self.map_._n_features_out
         for start, stop in pairwise(batch_edges(X.shape[0], max(d, X.shape[1]), 8)):
             rows = X[start:stop] if scaled else self.preparation_.rows(X[start:stop])
             yield rows if self.map_ is None else self.map_.transform(rows)
@@ -256,10 +260,12 @@ def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], ou
     n = 0
     for rows in _rows_of(model, path, labels=False):
         outputs = model.outputs(rows.X, methods, coded=True)
-        columns = {"prediction": outputs.pop("predict")}
+        predicted = outputs.pop("predict")
+        words = predicted.dtype.kind in "UO"
+        columns = {"prediction": [plain_text(str(label)) for label in predicted] if words else predicted}
         for method, scores in outputs.items():
             labels = model.classes_ if scores.ndim == 2 else model.classes_[-1:]
-            titles = [f"{TITLE[method]} {label}" for label in labels]
+            titles = [plain_text(f"{TITLE[method]} {label}") for label in labels]
             columns |= dict(zip(titles, np.atleast_2d(scores.T), strict=True))
         pd.DataFrame(columns).to_csv(out, index=False, header=not n, na_rep="nan", lineterminator="\n")
         n += rows.X.shape[0]
@@ -341,6 +347,7 @@ def describe(model: KernelModel, path: Path) -> dict[str, Any]:
     }
 
 
+MOST_SIZE = 10**7  # features or components of a model whose file has fewer bytes
 VERSION = 4  # of the format, raised when older models would predict something else
 # Beside numbers, words, arrays and scikit-learn's estimators, a model may hold the registered kernels, maps
 # and solvers, and these. Anything else has to be added here.
@@ -411,14 +418,41 @@ def _read(file: IO[bytes]) -> KernelModel:
     with zipfile.ZipFile(file) as archive:
         if any(entry.compress_type for entry in archive.infolist()):
             raise ModelError("its entries are packed, which is never so in a model file")
-    model = skops.load(file, trusted=sorted(_trusted()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InconsistentVersionWarning)  # VERSION tells what can be used
+        model = skops.load(file, trusted=sorted(_trusted()))
     if not isinstance(model, KernelModel):
         raise ModelError(f"it holds a {type(model).__name__}, not a model")
     if (version := model.about_.get("format")) != VERSION:
         raise ModelError(f"it is in version {version} of the format, not {VERSION}")
+    _check(model, max(MOST_SIZE, os.fstat(file.fileno()).st_size))
+    d, kept, D = model.preparation_.n_features, model.preparation_.columns, model.solver_.n_features_in_
+    columns = d if kept is None else len(kept)
+    width = columns if model.map_ is None else model.map_._n_features_out
+    if (width, model.coding_.width) != (D, model.n_features_in_):
+        raise ModelError("the numbers of its features do not match")
     # A model whose parts are missing or do not match fails here, and not when it is used.
-    model.outputs(np.zeros((1, model.preparation_.n_features)), ["predict"], coded=True)
+    model.outputs(np.zeros((1, d)), ["predict", *filter(partial(hasattr, model), TITLE)], coded=True)
+    describe(model, Path(file.name))
     return model
+
+
+def _check(part: Any, most: int) -> None:
+    """Raise an error for a part with a parameter that its class refuses, or with a size above `most`.
+
+    A size is a whole number whose name begins with n_.
+    """
+    if isinstance(part, KernelModel | Solver | FeatureMap):
+        check_parameters(part)
+    elif isinstance(part, Kernel):
+        part.check()
+    for name, value in part.items() if isinstance(part, dict) else vars(part).items():
+        if isinstance(value, int) and re.match("_?n_", str(name)) and not 0 <= value <= most:
+            raise ModelError(f"its {name} is {value:,}, which its arrays do not have")
+        values = value if isinstance(value, list | tuple) else [value]
+        for inner in values:
+            if isinstance(inner, dict) or type(inner).__module__.startswith("kfeat."):
+                _check(inner, most)
 
 
 @cache
