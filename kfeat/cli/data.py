@@ -161,8 +161,8 @@ def _show_file(
     from kfeat.data.sources import FileSource, validated
 
     source = {"path": path, **options.key_values(settings)}
-    if target is not None:  # a column's number (from 0, or -1 for the last) or its name
-        source["target"] = int(target) if target.removeprefix("-").isdecimal() else target
+    if target is not None:
+        source["target"] = target
     report = inspect(validated(FileSource, source, "dataset"))
     click.echo(json.dumps(report, indent=1) if form == "json" else _report_text(report))
     if "problem" in report:
@@ -183,7 +183,9 @@ def _report_text(report: Mapping[str, Any]) -> str:
         lines.append(table.terminal(terminal_width()))
     if len(columns) > MOST_COLUMNS:
         lines.append(f"and {len(columns) - MOST_COLUMNS:,} more columns; --format json shows all")
-    shown = {key: value for key, value in report.items() if key not in NOT_SHOWN and value not in (None, {})}
+    shown = {
+        key: value for key, value in report.items() if key not in NOT_SHOWN and value not in (None, {}, [])
+    }
     lines.append(as_yaml(shown, default_flow_style=None).rstrip())
     if "task" not in report and "problem" not in report:
         lines.append("--target COLUMN names the column of labels, and shows what reading makes of the file")

@@ -39,6 +39,7 @@ from kfeat.errors import DataError, KfeatError
 from kfeat.files import Lock, replacing, writing
 from kfeat.text import say_once
 
+LONGEST_LINE = 100_000_000  # bytes
 CSR_ARRAYS = ("data", "indices", "indptr")
 
 
@@ -199,7 +200,7 @@ def naming(path: Path) -> Iterator[None]:
     except DataError as error:
         if str(error).startswith(str(path)):
             raise
-        raise DataError(f"{path}: {error}") from None
+        raise type(error)(f"{path}: {error}") from None
 
 
 @contextmanager
@@ -212,7 +213,11 @@ def open_content(path: Path, limit: int | None = None) -> Iterator[IO[bytes]]:
     check_regular(path)
     try:
         with path.open("rb") as file:
-            start = file.read(6)
+            start = file.read(64)
+        if start.startswith(b"version https://git-lfs"):
+            raise DataError(f"{path}: a Git LFS pointer, not the data; `git lfs pull` gets them")
+        if start.lstrip().lower().startswith((b"<!doctype html", b"<html")):
+            raise DataError(f"{path}: an HTML page, not data; download the file itself")
         opener = next((opener for magic, opener in WRAPPERS.items() if start.startswith(magic)), open)
         if limit is None and opener is not open:
             limit = most_content(path)
@@ -222,6 +227,16 @@ def open_content(path: Path, limit: int | None = None) -> Iterator[IO[bytes]]:
         if isinstance(error, OSError) and error.errno is not None:
             raise DataError(f"{path}: cannot be read ({error.strerror})") from None
         raise DataError(f"{path}: cut short or corrupt ({error}); get the file again") from None
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[IO[bytes]]:
+    """Open the content of a text file; raises DataError if its first line is longer than LONGEST_LINE."""
+    with open_content(path) as content:
+        if len(content.readline(LONGEST_LINE)) == LONGEST_LINE:
+            raise DataError(f"{path}: expected lines of text, got one of {LONGEST_LINE:,} bytes or more")
+    with open_content(path) as content:
+        yield content
 
 
 def most_content(path: Path) -> int:

@@ -26,11 +26,18 @@ from kfeat.text import in_yaml
 
 Holds: TypeAlias = Literal["numbers", "words", "dates", "lists", "nothing"]
 MOST_LISTED = 12  # names, words or rows that a message lists
+MOST_QUOTED = 100  # characters of each
 LOOKED_AT = 1000  # words of a column that are checked for dates
 MOST_CODES = 20  # different words that may be codes such as 1, 2 and X, even if most are numbers
 FEW_STRAYS = 5  # cells that may be mistakes; in a long column, a hundredth of the cells
 UNNAMED = "Unnamed: "  # what a column without a name is called, followed by its number
 DATE = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?"  # of ISO 8601
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?|[+-]?\d+(\.\d+)?")
+OTHER_SPELLINGS = {
+    THOUSANDS: "set `thousands: ','`",
+    re.compile(r"[-+\u2212]?[$€£]? ?[-+\u2212]?[\d_]+(\.\d+)? ?[%$€£]?"): "write plain numbers such as -1.5",
+    re.compile(r"\d{1,2}/\d{1,2}/\d{4}"): "write dates as 2020-01-31",
+}
 COMMA_NUMBER = re.compile(r"[+-]?\d+(,\d+)?")
 
 
@@ -78,7 +85,7 @@ def label_words(cells: Any, reading: Reading) -> tuple[str, ...]:
     """
     if levels := (reading.levels or {}).get(str(cells.name)):
         return tuple(levels)
-    if holds(cells) != "words":
+    if holds(cells) != "words" and not are_truths(cells):
         return ()
     check_mistakes(cells)
     return tuple(words_in(cells))
@@ -87,12 +94,23 @@ def label_words(cells: Any, reading: Reading) -> tuple[str, ...]:
 def check_mistakes(cells: Any, advice: str = "") -> None:
     """Raise DataError for a column of numbers with a decimal comma, or of numbers and a few other cells."""
     words = words_in(cells)
+    for spelling, plain_form in OTHER_SPELLINGS.items():
+        if all(map(spelling.fullmatch, words)) and no_numbers(cells).any():
+            raise words_error(cells, f"{plain_form}, {advice}or declare its words with `levels`")
     if all(map(COMMA_NUMBER.fullmatch, words)) and any("," in word for word in words):
         raise words_error(cells, "write a decimal point, not a comma")
     n, of = int(no_numbers(cells).sum()), len(cells)
-    if len(words) > MOST_CODES and n <= max(FEW_STRAYS, of // 100) and 2 * n < of:
+    if len(words) > MOST_CODES and 0 < n <= max(FEW_STRAYS, of // 100) and 2 * n < of:
         advice = f"correct it or leave it empty, {advice}or declare all words of the column with `levels`"
         raise words_error(cells, advice)
+
+
+def has_thousands(cells: Any) -> bool:
+    """Return whether a column holds numbers and nothing else, some with commas between thousands."""
+    if are_numbers(cells) or holds(cells) != "words":
+        return False
+    words = words_in(cells)
+    return all(map(THOUSANDS.fullmatch, words)) and any("," in word for word in words)
 
 
 def words_error(cells: Any, advice: str) -> DataError:
@@ -100,8 +118,9 @@ def words_error(cells: Any, advice: str) -> DataError:
     words = no_numbers(cells)
     row, n = int(np.argmax(words)), int(cells.notna().sum() - words.sum())
     share = f" ({n} of {len(cells)} rows are numbers)" if n else ""
+    got = f"got '{cells.iloc[row]!s:.{MOST_QUOTED}}'{share}"
     return DataError(
-        f"row {row + 1}, column {cells.name}: expected numbers, got '{cells.iloc[row]}'{share}; {advice}"
+        f"row {row + 1}, column {cells.name!s:.{MOST_QUOTED}}: expected numbers, {got}; {advice}"
     )
 
 
@@ -117,6 +136,13 @@ def are_numbers(cells: Any) -> bool:
     kinds = ("boolean", "decimal", "integer", "floating", "mixed-integer-float", "empty")
     of_objects = cells.dtype == object and types.infer_dtype(cells, skipna=True) in kinds
     return of_objects or types.is_numeric_dtype(cells)
+
+
+def are_truths(cells: Any) -> bool:
+    """Return whether all cells that are not missing are True or False."""
+    from pandas.api import types
+
+    return types.infer_dtype(cells, skipna=True) == "boolean"
 
 
 def as_numbers(cells: Any) -> NDArray[np.float64]:
@@ -164,7 +190,7 @@ def check_cells(bad: Any, cells: Any, expected: str, start: int = 0, got: str = 
     rows = np.flatnonzero(bad)
     if len(rows):
         named = f"row{'s' * (len(rows) > 1)} {listed([str(start + row + 1) for row in rows.tolist()])}"
-        got = got or listed([f"'{word}'" for word in cells.iloc[rows].map(str).unique()])
+        got = got or listed([f"'{word:.{MOST_QUOTED - 2}}'" for word in cells.iloc[rows].map(str).unique()])
         raise DataError(f"{named}, column {cells.name}: expected {expected}, got {got}{advice}")
 
 
@@ -192,9 +218,9 @@ def check_columns(found: Sequence[str], expected: Sequence[str], beside: set[str
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names for a message, cut to a dozen."""
+    """Return names for a message, a dozen at most, each cut to MOST_QUOTED characters."""
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
-    return ", ".join(names[:MOST_LISTED]) + more
+    return ", ".join(f"{name:.{MOST_QUOTED}}" for name in names[:MOST_LISTED]) + more
 
 
 def drop(names: Sequence[str]) -> str:
@@ -202,6 +228,7 @@ def drop(names: Sequence[str]) -> str:
     return f"`drop: {in_yaml(list(names))}`"
 
 
+GAP = "missing"  # the word for a missing cell
 RARE = 10  # rows that a word needs to get its own feature; rarer words share one
 FILL_IN = "; fill it in or leave the row out"
 NOT_LEARNT = (
@@ -344,6 +371,8 @@ def learn_coding(
         if kind not in ("number", "date")
     }
     missing = None if reading.missing == "drop" else reading.missing
+    if missing == "word":
+        words = {name: [*known, *({GAP} - set(known))] for name, known in words.items()}
     coding = Coding(
         task, len(names), names, kinds, words,
         missing=missing, target=target, label_names=label_names, dropped=dropped,
@@ -365,8 +394,15 @@ def column_transformer(coding: Coding, n_rows: int) -> Any:
     for _, group in groupby(coding.names, lambda name: coding.kinds[name] != "number" and name):
         run = list(group)
         kind, words = coding.kinds[run[0]], [np.array(coding.words.get(run[0], []), dtype=object)]
-        strategy = coding.missing if kind in ("number", "date") else "most_frequent"
-        fill = [SimpleImputer(strategy=strategy, keep_empty_features=True)] if coding.missing else []
+        usual = "mean" if coding.missing == "word" else coding.missing
+        other = "constant" if coding.missing == "word" else "most_frequent"
+        numeric = kind in ("number", "date")
+        imputer = SimpleImputer(
+            strategy=usual if numeric else other,
+            fill_value=None if numeric or other != "constant" else GAP,
+            keep_empty_features=True,
+        )
+        fill = [imputer] if coding.missing else []
         rare = {"handle_unknown": "infrequent_if_exist", "min_frequency": min(RARE, max(1, n_rows // 100))}
         steps = {
             "number": fill,
@@ -385,7 +421,7 @@ def date_numbers(dates: Any) -> NDArray[np.float64]:
     import pandas as pd
 
     cells = dates.iloc[:, 0]
-    days = (cells - pd.Timestamp(0)).dt.total_seconds() / 86_400
+    days = (cells - pd.Timestamp(0).as_unit("us")).dt.total_seconds() / 86_400
     parts = pd.concat([cells.dt.year, cells.dt.month, cells.dt.day_of_week, days], axis=1)
     return np.asarray(parts, np.float64)
 

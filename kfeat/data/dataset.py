@@ -35,10 +35,10 @@ class Model(BaseModel):
 Format = Literal["svmlight", "idx", "csv", "tsv", "arff", "parquet", "mat", "npz"]
 ENDINGS = {f".{name}": name for name in get_args(Format)}
 ENDINGS |= {".svm": "svmlight", ".libsvm": "svmlight", ".pq": "parquet"}
-LATER = frozenset({"drop", "missing"})  # options that came after the first arrays were kept
+LATER = frozenset({"drop", "missing", "thousands", "encoding"})  # came after the first arrays were kept
 SHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 COLUMN_OPTIONS = frozenset({"target", "drop", "categorical", "levels", "missing"})
-TEXT_OPTIONS = COLUMN_OPTIONS | {"header", "delimiter", "columns"}
+TEXT_OPTIONS = COLUMN_OPTIONS | {"header", "delimiter", "columns", "thousands", "encoding"}
 OPTIONS: dict[str, frozenset[str]] = {
     "svmlight": frozenset({"n_features"}),
     "idx": frozenset(),
@@ -56,6 +56,15 @@ def once_each(words: list[str]) -> list[str]:
     if several := repeated(words):
         raise ValueError(f"expected each word once, got more than one {', '.join(several)}")
     return words
+
+
+def known_encoding(name: str) -> str:
+    """Return the name of an encoding of text; raises ValueError if Python does not know it."""
+    try:
+        "".encode(name)
+    except (LookupError, ValueError):
+        raise ValueError(f"expected an encoding such as latin-1 or utf-16, got {name!r}") from None
+    return name
 
 
 class Variables(Model):
@@ -77,13 +86,15 @@ class Reading(Model):
     one_hot, rare words share a feature. Dates such as 2020-01-31 or 2020-01-31 12:30 become year, month,
     weekday and the days since 1970-01-01.
     csv, tsv: `header`, whether the first line names the columns; `columns`, their names where it does not;
-    `delimiter`, where it is not the format's own (`whitespace`: any run of blanks).
+    `delimiter`, where it is not the format's own (`whitespace`: any run of blanks); `thousands`, the comma in
+    1,250; `encoding`, such as latin-1 or utf-16, where it is not UTF-8.
     mat, npz: `variables`, the names of the arrays; mat: `samples_in_columns`.
     All: `n_train`, the number of a single file's first rows that train, while the others test.
 
     `missing: drop` leaves out the rows with a missing cell, labels included. `mean` fills it with the mean of
     the column (for a date, of its parts), `most_frequent` with the most frequent value (of several, the
-    smallest); words always get the most frequent word. Both are learnt from the rows of the training file
+    smallest); words always get the most frequent word. `word` makes a missing cell the word `missing` among
+    words, and is `mean` for numbers. Both are learnt from the rows of the training file
     that have the cell (only from the first `n_train` rows, if given) before a protocol splits them, so rows
     that the protocol draws from this file for testing are included. Missing labels are never filled: such
     rows are left out.
@@ -95,10 +106,12 @@ class Reading(Model):
     drop: list[int | str] | None = None
     categorical: Literal["ordinal", "one_hot"] | None = None
     levels: dict[str, Annotated[list[str], AfterValidator(once_each)]] | None = None
-    missing: Literal["drop", "mean", "most_frequent"] | None = None
+    missing: Literal["drop", "mean", "most_frequent", "word"] | None = None
     header: bool | None = None
     columns: list[str] | None = None
     delimiter: Annotated[str, MinLen(1)] | None = None
+    thousands: Literal[","] | None = None
+    encoding: Annotated[str, AfterValidator(known_encoding)] | None = None
     variables: Variables | None = None
     samples_in_columns: bool | None = None
     n_train: Annotated[int, Ge(1), Le(MOST_SIDE)] | None = None

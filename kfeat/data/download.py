@@ -9,6 +9,8 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
 from typing import IO, Any
 
 from kfeat.data.cache import (
@@ -32,6 +34,7 @@ ATTEMPTS = 4
 BACK_OFF_S = 0.5  # doubled after each attempt
 TIMEOUT_S = (10, 60)  # to connect, and between bytes
 CHUNK = 1 << 16  # bytes
+STALL_S = 90  # for a chunk, which bounds the time of a file by its size: 730 bytes a second
 
 
 def save(chunks: Iterable[bytes], target: Path, limit: int) -> None:
@@ -58,7 +61,7 @@ def download(url: str, path: Path, limit: int, progress: Any) -> None:
 
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            save(received(url, progress), path, limit)
+            save(in_time(received(url, progress)), path, limit)
             return
         except (RequestException, HTTPError, ValueError) as error:  # ValueError: not a URL
             why, may_pass = diagnosed(error)
@@ -66,6 +69,37 @@ def download(url: str, path: Path, limit: int, progress: Any) -> None:
             raise DownloadError(why)
         logger.info("%s: %s, trying again", shown(url), why)
         time.sleep(BACK_OFF_S * 2 ** (attempt - 1))
+
+
+def in_time(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield chunks made by a thread; raises requests.Timeout if one takes more than STALL_S.
+
+    requests itself waits for ever for a server that sends a byte now and then, or `100 Continue` again and
+    again. The thread that waits for it ends with the process.
+    """
+    from requests import Timeout
+
+    made: Queue[bytes | Exception | None] = Queue(1)
+
+    def work() -> None:
+        try:
+            for chunk in chunks:
+                made.put(chunk)
+            made.put(None)
+        except Exception as error:
+            made.put(error)
+
+    Thread(target=work, daemon=True).start()
+    while True:
+        try:
+            chunk = made.get(timeout=STALL_S)
+        except Empty:
+            raise Timeout from None
+        if isinstance(chunk, Exception):
+            raise chunk
+        if chunk is None:
+            return
+        yield chunk
 
 
 def received(url: str, progress: Any) -> Iterator[bytes]:

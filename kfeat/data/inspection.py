@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kfeat.data.cache import Folder, cache_folder, check_regular, naming
-from kfeat.data.coding import UNNAMED, as_numbers, check_mistakes, holds
+from kfeat.data.coding import UNNAMED, as_numbers, check_mistakes, has_thousands, holds, listed
 from kfeat.data.dataset import COLUMN_OPTIONS, OPTIONS, Raw, Reading, format_of
 from kfeat.data.loading import load_files
 from kfeat.data.sources import FileSource
@@ -32,9 +32,10 @@ def inspect(source: FileSource, cache: Folder = None) -> dict[str, Any]:
     from kfeat.data.formats.tables import roles
 
     reading, path = source.reading, source.files["train"]
-    frame, columns = table_in(path, reading), None
+    frame, reading, remarks = table_of(path, reading)
+    source, columns = source.model_copy(update=dict(reading)), None
     known: dict[str, Any] = {"file": str(path), "format": format_of(path, reading)}
-    known |= {"n_bytes": path.stat().st_size, "columns": []}
+    known |= {"n_bytes": path.stat().st_size, "columns": [], "remarks": remarks}
     if frame is not None:
         with naming(path):
             target, dropped = roles(list(frame.columns), reading)
@@ -61,6 +62,37 @@ def inspect(source: FileSource, cache: Folder = None) -> dict[str, Any]:
         "fingerprint": raw.fingerprint,
         "n_dropped": raw.n_dropped,
     }
+
+
+def table_of(path: Path, reading: Reading) -> tuple[Any, Reading, list[str]]:
+    """Return the frame in a file, None without named columns, how it is read, and what is a guess.
+
+    Delimiter and header are found where `reading` does not set them. Raises DataError if the file cannot
+    be read.
+    """
+    from kfeat.data.formats.tables import NoHeaderError, likely_delimiter, named_by_numbers
+
+    check_regular(path)
+    if format_of(path, reading) not in ("csv", "tsv"):
+        return table_in(path, reading), reading, []
+    if reading.delimiter is None:
+        with naming(path):
+            reading = reading.model_copy(update={"delimiter": likely_delimiter(path, reading)})
+    remarks = []
+    try:
+        frame = table_in(path, reading)
+    except NoHeaderError:
+        reading = reading.model_copy(update={"header": False})
+        remarks.append("The first line looks like a row: `header: true` makes it the names.")
+        frame = table_in(path, reading)
+    if reading.header is None and reading.columns is None and named_by_numbers(frame):
+        reading = reading.model_copy(update={"header": True})
+        remarks.append("The first line has numbers as names: `header: false` makes it a row.")
+    if commas := [name for name, cells in frame.items() if has_thousands(cells)]:
+        reading = reading.model_copy(update={"thousands": ","})
+        frame = table_in(path, reading)
+        remarks.append(f"Commas between thousands are left out (`thousands`): {listed(commas)}.")
+    return frame, reading, remarks + [f"{what}: {listed(names)}." for what, names in frame.attrs.items()]
 
 
 def table_in(path: Path, reading: Reading) -> Any:

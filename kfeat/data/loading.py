@@ -37,7 +37,7 @@ from kfeat.data.sources import FileSource, Form, PinnedSource, Source, entry, re
 from kfeat.errors import DataError, DownloadError
 from kfeat.text import say_once
 
-OWN_READER = 5  # raised when the user's own files are read in another way
+OWN_READER = 6  # raised when the user's own files are read in another way
 CODED = "columns"  # part of what determines arrays of tables: their notes name the columns
 
 

@@ -1,6 +1,5 @@
 """A first config for your own data, and advice for it from the published survey."""
 
-import re
 from collections.abc import Mapping
 from math import log
 from pathlib import Path
@@ -11,9 +10,9 @@ import numpy as np
 from kfeat.data import Protocol, load, load_raw
 from kfeat.data.cache import check_regular, naming
 from kfeat.data.coding import listed
-from kfeat.data.dataset import Raw, Reading, format_of
-from kfeat.data.formats.tables import likely_delimiter, looks_like_data, roles
-from kfeat.data.inspection import class_counts, columns_of, table_in, useless
+from kfeat.data.dataset import Raw, Reading
+from kfeat.data.formats.tables import roles
+from kfeat.data.inspection import class_counts, columns_of, table_of, useless
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.component import experiment_name
 from kfeat.kernels import Gaussian
@@ -68,7 +67,9 @@ def described_file(
     check_regular(data)
     found: dict[str, Any] = {}
     remarks: list[str] = []
-    frame, reading = table_of(data, reading)
+    frame, reading, guesses = table_of(data, reading)
+    if frame is not None and len(frame) < 2:
+        raise DataError(f"{data}: expected at least 2 rows, got {len(frame)}")
     if frame is not None:
         names, named = list(frame.columns), reading.target if target is None else target
         if named is None:
@@ -76,32 +77,16 @@ def described_file(
                 f"{data}: no target: name the column with the labels with --target; the columns are "
                 f"{listed(names)}"
             )
-        if named not in names and re.fullmatch(r"-?\d+", str(named)):
-            named = int(named)
         with naming(data):
             target, dropped = roles(names, reading.model_copy(update={"target": named}))
         found, remarks = _described(frame, reading, target, dropped)
+        remarks = [f"# {guess}" for guess in guesses] + remarks
     first = {"path": str(data), "test": test, "target": target}
     given = first | reading.model_dump(exclude_none=True) | found | {"task": task}
     dataset = {key: value for key, value in given.items() if value is not None}
     raw = load_raw(dataset)
     check_target(raw, target, task)
     return raw, dataset, remarks
-
-
-def table_of(path: Path, reading: Reading) -> tuple[Any, Reading]:
-    """Return the frame in a file, None for a format without named columns, and how the file is read.
-
-    Delimiter and header are detected where `reading` does not set them. Raises DataError if the file cannot
-    be read.
-    """
-    if format_of(path, reading) in ("csv", "tsv"):
-        if reading.delimiter is None:
-            reading = reading.model_copy(update={"delimiter": likely_delimiter(path, reading)})
-        named = reading.header is None and reading.columns is None
-        if named and looks_like_data(table_in(path, reading.model_copy(update={"header": True}))):
-            reading = reading.model_copy(update={"header": False})
-    return table_in(path, reading), reading
 
 
 def _described(
@@ -122,7 +107,12 @@ def _described(
     gaps = used[used["n_missing"] > 0]
     if len(gaps):
         missing = dict(zip(gaps["name"], gaps["n_missing"], strict=True))
-        found["missing"] = reading.missing or "mean"
+        words = gaps[(gaps["holds"] == "words") & (gaps["n_distinct"] == 1)]
+        found["missing"] = reading.missing or ("word" if len(words) else "mean")
+        if found["missing"] == "word":
+            remarks.append(
+                "# An empty cell among words is the word `missing`; `missing: mean` fills it instead."
+            )
         remarks.append(f"# Missing values: {_counted(missing)}; `missing` says what replaces them.")
     if left_out:
         reasons = "; ".join(f"{name} ({why})" for name, why in left_out.items())
@@ -138,7 +128,7 @@ def check_target(raw: Raw, target: str | None, task: str | None) -> None:
     if len(kinds) < 2:
         only = raw.label_names[0] if raw.label_names else f"{kinds[0]:.16g}"
         raise ConfigError(
-            f"{raw.name}: the {named} has a single class, {only!r}, in all of its {len(raw.y):,} rows; "
+            f"{raw.name}: the {named} has a single class, {only!r:.100}, in all of its {len(raw.y):,} rows; "
             "name another column with --target"
         )
     if raw.label_names and task is None and len(kinds) > max(20, len(raw.y) // 2):
@@ -184,7 +174,8 @@ def scaling_of(raw: Raw, dataset: Mapping[str, Any]) -> tuple[str, str]:
 def _gamma(raw: Raw) -> str:
     """Return the rule for the bandwidth: the median distance is 0 where most rows are equal."""
     try:
-        Gaussian("median").resolve(raw.parts["train"].X, 0)
+        with np.errstate(all="ignore"):  # distances that overflow have a median too
+            Gaussian("median").resolve(raw.parts["train"].X, 0)
     except DataError:
         return "mean_distance"
     return "median"

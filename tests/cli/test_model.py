@@ -5,11 +5,14 @@ import hashlib
 import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from kfeat.data import load
 from kfeat.errors import DataError
@@ -17,7 +20,8 @@ from kfeat.experiments.config import load_experiment
 from kfeat.experiments.run import planned
 from kfeat.experiments.trial import run_trial
 from kfeat.own import KernelModel, load_model
-from tests.cli.commands import refusal, succeed
+from kfeat.solvers import Newton
+from tests.cli.commands import kfeat, refusal, succeed
 
 rng = np.random.default_rng(0)
 N = 400
@@ -131,6 +135,44 @@ def test_predictions_of_many_rows_are_made_a_block_at_a_time(monkeypatch):
     assert sum(met) == 20_001  # one of them on loading
     assert max(met) < 10_000
     assert (pd.read_csv("p.csv")["prediction"] == load_model("m").predict(many)).all()
+
+
+def test_an_escape_sequence_in_a_label_does_not_reach_the_terminal():
+    KernelModel(solver=Newton()).fit(FRAME[["age"]], np.where(FRAME["age"] > 40, "\x1b[2J", "b")).save("m")
+    FRAME[["age"]].to_csv("new.csv", index=False)
+    shown = said("predict", "--model", "m", "new.csv", "--scores")
+    assert "\x1b" not in shown
+    assert "\\x1b[2J" in shown
+
+
+def test_a_file_with_another_delimiter_and_a_full_disk_are_one_sentence():
+    said("fit", own(), "--model", "m")
+    FRAME.to_csv("new.csv", index=False, sep=";")
+    assert "expected ',' between the columns, as in training" in refused("predict", "--model", "m", "new.csv")
+    FRAME.to_csv("new.csv", index=False)
+    for more in ([], ["--scores"]):
+        command = [sys.executable, "-m", "kfeat", "predict", "--model", "m", "new.csv", *more]
+        with open("/dev/full", "w") as full:
+            ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert (ended.returncode, ended.stderr) == (2, "kfeat: the output: No space left on device\n")
+
+
+def test_a_terminal_that_lacks_a_letter_shows_its_escape():
+    KernelModel(solver=Newton()).fit(FRAME[["age"]], np.where(FRAME["age"] > 40, "\xf61", "\xf62")).save("m")
+    FRAME[["age"]].to_csv("new.csv", index=False)
+    command = [sys.executable, "-m", "kfeat", "predict", "--model", "m", "new.csv"]
+    out = subprocess.check_output(command, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert out.splitlines()[1][:4] == rb"\xf6"
+
+
+@pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
+def test_a_solver_that_has_not_converged_says_so():
+    result = kfeat("fit", own(solver="newton, max_iter: 1, eps: 1e-9"), "--model", "m")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("kfeat: Newton has not converged (")
+    assert "raise `max_iter`" in result.stderr
+    with pytest.warns(ConvergenceWarning, match="Newton has not converged"):
+        Newton(max_iter=1, eps=1e-9).fit(FRAME[["age", "income"]], BUYS)
 
 
 def test_a_regression(tmp_path):

@@ -78,7 +78,7 @@ def zipped(members):
 def in_this_process(stored, names, transposed, path):
     """Decode a .mat file here, where a crash is looked for: a process per file would take too long."""
     try:
-        return reader.unpacked(reader.decoded(stored, names, transposed), names)
+        return reader.unpacked(reader.decoded(stored, names, transposed, 1 << 30), names)
     except Exception as error:
         raise DataError(f"{path}: {error}") from None
 

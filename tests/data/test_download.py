@@ -63,7 +63,7 @@ def test_passing_trouble_is_tried_again(web, tmp_path, trouble):
         (Answer(GOOD, cut_at=700), ATTEMPTS, "the connection was cut"),
         (Answer(GOOD, stall_at=5000), ATTEMPTS, "timed out"),
         (Answer(GOOD[:-1]), 1, "expected content SHA-256"),
-        (Answer(b"<!DOCTYPE html><html>moved</html>"), 1, "got an HTML page"),
+        (Answer(b"<!DOCTYPE html><html>moved</html>"), 1, "an HTML page"),
         (Answer(b""), 1, "the file is empty"),
         (Answer(gzip.compress(GOOD)[:-20]), 1, "cut short or corrupt"),
         (Answer(bz2.compress(GOOD)[:-20]), 1, "cut short or corrupt"),
@@ -222,3 +222,11 @@ def test_bad_archives(web, tmp_path, archive, message):
     with pytest.raises(DownloadError, match=message):
         ensure_file(remote(GOOD, url), tmp_path / "cache", None)
     assert left_over(tmp_path) == []
+
+
+def test_a_server_that_sends_a_byte_now_and_then_does_not_hold_the_lock(web, tmp_path, monkeypatch):
+    monkeypatch.setattr("kfeat.data.download.STALL_S", 0.2)
+    monkeypatch.setattr("kfeat.data.download.ATTEMPTS", 1)
+    url = web.serve("/slow", Answer(b".", endless=True, pause_s=0.05))
+    with pytest.raises(DownloadError, match="timed out"):
+        ensure_file(remote(GOOD, url), tmp_path, None)

@@ -106,6 +106,14 @@ def test_arff_has_its_words_in_the_order_declared(tmp_path):
     assert contents.label_names == ("low", "high")
 
 
+@pytest.mark.parametrize("words", ["{low, high}", "{ low,high }", "{low , high}", "{low,\thigh}"])
+def test_blanks_between_the_words_of_arff(tmp_path, words):
+    text = f"@relation r\n@attribute a numeric\n@attribute y\t{words}\n@data\n1,low\n2,high\n3, high\n"
+    contents = read(write(tmp_path, text, "toy.arff"), target="y")
+    assert contents.parts["train"].y.tolist() == [0, 1, 1]
+    assert contents.label_names == ("low", "high")
+
+
 def test_svmlight(tmp_path):
     text = "+1 1:0.5 3:-2e1 # a comment\n\n-1 2:1\n1\n"
     contents = read(write(tmp_path, gzip.compress(text.encode())), format="svmlight")

@@ -5,9 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from kfeat.data import Reading, load_raw
 from kfeat.data.inspection import inspect
 from kfeat.data.sources import FileSource
 from kfeat.errors import DataError
+from kfeat.own.new_config import new_config
 from tests.cli.commands import kfeat, refusal, succeed
 from tests.data.files import write
 
@@ -91,6 +93,42 @@ def test_the_command_shows_it(file, tmp_path):
     assert "--target" not in shown
     path = str(write(tmp_path, "a;y\n1.5;0\n2;1\n", "signs.csv"))
     assert "1.5 to 2, mean 1.75" in info(path, "--target", "y", "--set", "delimiter=;")
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "n", "header"),
+    [
+        ("0,1,2\n" + "0.5,1.25,1\n-1.5,0.75,0\n" * 5, "2", 10, True),
+        (",0,1\n" + "".join(f"{i},{i * i},{i % 2}\n" for i in range(10)), "1", 10, True),
+        ("2019,2020,label\n" + "1.5,2.5,yes\n2.5,1.5,no\n" * 5, "label", 10, True),
+        ("5,1,1\n4,2,0\n3,3,1\n2,1,0\n", "-1", 4, False),
+        ("high,low,bad\n" + "high,high,bad\nlow,low,good\n" * 3, "-1", 7, False),
+        ("3,high,TRUE\n" + "5,high,TRUE\n2,low,FALSE\n" * 3, "-1", 7, False),
+        ("a,y\n" + "1,yes\n2,no\n" * 3, "y", 6, None),
+    ],
+)
+def test_the_first_line_is_names_or_a_row_for_info_and_new_alike(file, tmp_path, text, target, n, header):
+    path = write(tmp_path, text, "first.csv")
+    shown = info(str(path), "--target", target, "--set", "categorical=one_hot")
+    assert f"n_rows: {{train: {n}}}" in shown
+    config = new_config(path, tmp_path / "c.yaml", target=target, test=None, task=None, reading=Reading())
+    assert f"# first.csv: {n} rows" in config
+    written = "" if header is None else f"header: {str(header).lower()}"
+    assert written in config
+    assert ("# The first line" in config) == (header is not None)
+
+
+def test_empty_beside_one_word_is_a_word_and_another_encoding_one_sentence(file, tmp_path):
+    path = write(tmp_path, "milk,n,big\n" + "t,1,yes\n,,no\n" * 12, "basket.csv")
+    options = {"target": "big", "test": None, "task": None, "reading": Reading()}
+    config = new_config(path, tmp_path / "c.yaml", **options)
+    assert "missing: word" in config
+    assert "# An empty cell among words is the word `missing`" in config
+    source = {"path": str(path), "target": "big", "categorical": "ordinal", "missing": "word"}
+    assert load_raw(source).parts["train"].X[:2].tolist() == [[0, 1], [1, 1]]
+    latin = write(tmp_path, "gr\xf6\xdfe,y\n1,0\n".encode("latin-1"), "latin.csv")
+    with pytest.raises(DataError, match=r"latin\.csv: expected UTF-8 text"):
+        new_config(latin, tmp_path / "c.yaml", **{**options, "target": "y"})
 
 
 def test_the_table_is_not_too_wide(file, tmp_path):

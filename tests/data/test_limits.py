@@ -7,7 +7,9 @@ import os
 from time import perf_counter
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.io import savemat
 
 from kfeat.data import load
 from kfeat.data.download import ensure_file
@@ -71,6 +73,19 @@ def test_bomb_of_arrays_is_not_read(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros((100_000, 2)), y=np.zeros(100_000))
     with pytest.raises(DataError, match=r"bomb\.npz.*expected .* bytes of arrays at most, got 2,400,256"):
         load({"path": str(tmp_path / "bomb.npz")}, cache=tmp_path / "cache")
+
+
+@pytest.mark.parametrize("ending", ["mat", "parquet"])
+def test_bomb_of_columns_is_not_read(tmp_path, monkeypatch, ending):
+    monkeypatch.setattr("kfeat.data.cache.LEAST_LIMIT", 1000)
+    path, arrays = tmp_path / f"bomb.{ending}", {"X": np.zeros((1_000_000, 1)), "y": np.zeros(1_000_000)}
+    if ending == "mat":
+        savemat(path, arrays, do_compression=True)
+    else:
+        pytest.importorskip("pyarrow", reason="pip install pyarrow")
+        pd.DataFrame({name: array.ravel() for name, array in arrays.items()}).to_parquet(path)
+    with pytest.raises(DataError, match=rf"bomb\.{ending}.*expected .* bytes of .* at most, got 16,000,000"):
+        load({"path": str(path), **({} if ending == "mat" else {"target": "y"})}, cache=tmp_path / "cache")
 
 
 def special(folder, kind):

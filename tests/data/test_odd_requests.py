@@ -5,6 +5,7 @@ import os
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from kfeat.data import clean, describe, fetch, fingerprint, list_datasets, load, path, verify
@@ -62,6 +63,21 @@ def test_a_cache_that_is_full_or_read_only(tmp_path, monkeypatch):
         load({"path": str(own), "target": "y"}, {"split": "all"}, cache=tmp_path / "cache")
     with pytest.raises(KfeatError, match=r"Read-only file system.*KFEAT_CACHE"):
         fetch("adult", cache=tmp_path / "cache", offline=True, mirror=tmp_path)
+
+
+def test_a_disk_that_fills_up_under_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "good.csv").write_text("a,y\n1,0\n2,1\n")
+    source, cache = {"path": str(tmp_path / "good.csv"), "target": "y"}, tmp_path / "cache"
+
+    def fill(*_, **__):
+        raise OSError("262257 requested and 0 written")  # as NumPy does
+
+    with monkeypatch.context() as patched:
+        patched.setattr(np, "save", fill)
+        with pytest.raises(DataError, match=r"No space left on device.*KFEAT_CACHE"):
+            load(source, {"split": "all"}, cache=cache)
+    assert not list(cache.rglob("*.part"))
+    assert len(load(source, {"split": "all"}, cache=cache).y_train) == 2
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
 """CSV as people have it: what is read as it is, and what is refused with a sentence that says what to set."""
 
+import re
 from functools import partial
 
 import pandas as pd
 import pytest
 
-from kfeat.data import Protocol
+from kfeat.data import Protocol, Reading, load_raw
 from kfeat.data.preparation import prepare
-from kfeat.errors import DataError
+from kfeat.errors import ConfigError, DataError
+from kfeat.own.new_config import new_config
 from kfeat.text import say_once
 from tests.data import files
 from tests.data.files import write
@@ -148,3 +150,77 @@ def test_a_class_called_none_is_one_once_it_is_declared(tmp_path, caplog):
     assert part.label_names == ("High", "Low")
     told = "20 of 30 rows have no label and are left out (None, NA, null and ? count as missing"
     assert told in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (["9007199254740993", "9007199254740992"], ("9007199254740992", "9007199254740993")),
+        (["007", "07", "7"], ("007", "07", "7")),
+        (['"01"', '"02"'], ("01", "02")),
+        (["True", "False"], ("False", "True")),
+        (["TRUE", "FALSE"], ("False", "True")),
+        (["no ", "yes", " no", '"yes "'], ("no", "yes")),
+    ],
+)
+def test_different_labels_stay_different_and_equal_ones_equal(tmp_path, labels, names):
+    text = " a ,y \n" + "".join(f"{i},{label}\n" for i, label in enumerate(labels * 3))
+    test = str(write(tmp_path, text, "test.csv"))
+    raw = loaded(tmp_path, text, test=test)
+    assert raw.label_names == names
+    assert raw.columns == ("a",)
+    met = [
+        names.index(label.strip(' "').replace("TRUE", "True").replace("FALSE", "False")) for label in labels
+    ]
+    assert raw.parts["train"].y.tolist() == raw.parts["test"].y.tolist() == met * 3
+
+
+def test_leading_zeros_are_kept_in_features_too(tmp_path):
+    raw = loaded(tmp_path, "zip,n,y\n01234,5,0\n12345,06.5,1\n,7,1\n", categorical="ordinal", missing="drop")
+    assert raw.coding is not None
+    assert raw.coding.words == {"zip": ["01234", "12345"]}
+    assert rows(raw) == [[0, 5], [1, 6.5]]
+
+
+def test_the_first_and_the_last_day_of_iso_dates(tmp_path):
+    raw = loaded(tmp_path, "a,y\n9999-12-31,0\n0001-01-01,1\n1970-01-02,1\n")
+    assert rows(raw) == [[9999, 12, 4, 2932896], [1, 1, 0, -719162], [1970, 1, 4, 1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "target", "expected", "remark"),
+    [
+        ('p,q,y\n"1,250",1,a\n900,2,b\n', {"thousands": ","}, "y", [[1250, 1], [900, 2]], "Commas .*: p"),
+        ("p,q,y\n1,1,a \n2,2,b\n3,4,a\n", {}, "y", [[1, 1], [2, 2], [3, 4]], "Blanks .*: y"),
+        ("p,q,y\n007,1,a\n07,2,b\n", {}, "y", [[0, 1], [1, 2]], "Leading zeros .*: p"),
+    ],
+)
+def test_new_says_how_cells_are_read(tmp_path, text, options, target, expected, remark):
+    path = write(tmp_path, text, "toy.csv")
+    config = new_config(path, tmp_path / "c.yaml", target=target, test=None, task=None, reading=Reading())
+    assert re.search(f"# {remark}", config)
+    source = {"path": str(path), "target": target, "categorical": "ordinal", **options}
+    assert rows(load_raw(source)) == expected
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_another_encoding_is_named_and_read(tmp_path, encoding):
+    path = write(tmp_path, "gr\xf6\xdfe,y\n1,0\n2,1\n".encode(encoding), "toy.csv")
+    with pytest.raises(DataError, match=f"expected UTF-8 text .* set `encoding: {encoding}`"):
+        load_raw({"path": str(path), "target": "y"})
+    raw = load_raw({"path": str(path), "target": "y", "encoding": encoding})
+    assert (raw.columns, rows(raw)) == (("gr\xf6\xdfe",), [[1], [2]])
+    with pytest.raises(ConfigError, match="expected an encoding such as latin-1"):
+        load_raw({"path": str(path), "target": "y", "encoding": "utf-99"})
+
+
+def test_messages_quote_at_most_100_characters(tmp_path):
+    with pytest.raises(DataError) as caught:
+        loaded(tmp_path, "a,y\n" + "x" * 9999 + ",0\n" + "1,1\n" * 30)
+    assert "got '" + "x" * 100 + "'" in str(caught.value)
+
+
+def test_a_line_without_end_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("kfeat.data.cache.LONGEST_LINE", 1000)
+    with pytest.raises(DataError, match="expected lines of text, got one of 1,000 bytes or more"):
+        loaded(tmp_path, "\0" * 2000)

@@ -15,7 +15,7 @@ from kfeat.data.sources import Entry, Form, RemoteFile
 class Answer:
     """What the server sends for one path: a status, a body, and what goes wrong on the way.
 
-    `endless` repeats the body until the client hangs up; `headers` replace those of that name.
+    `endless` repeats the body, with pauses, until the client hangs up; `headers` replace those of that name.
     """
 
     body: bytes = b""
@@ -26,6 +26,7 @@ class Answer:
     stall_at: int | None = None
     stall_s: float = 1.0
     endless: bool = False
+    pause_s: float = 0.0
     headers: dict[str, str] = field(default_factory=dict)
 
 
@@ -63,6 +64,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         while answer.endless:
             self.web.sent += self.wfile.write(answer.body)
+            time.sleep(answer.pause_s)
         start = answer.body[: answer.stall_at] if answer.stall_at is not None else b""
         if start:
             self.wfile.write(start)

@@ -78,6 +78,8 @@ def as_data_errors(path: Path, name: str) -> Iterator[None]:
     """Turn any error of a format's reader into DataError: another library's parser may raise anything."""
     try:
         yield
+    except DataError as error:
+        raise type(error)(printable(error)) from error
     except KfeatError as error:
         raise DataError(printable(error)) from error
     except Exception as error:

@@ -145,8 +145,9 @@ def native(array: Any) -> Any:
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
-NUMERIC = {"double", "single", "sparse", "logical"} | {
-    f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64)
+# The bytes of a number by MATLAB's kinds; a sparse matrix has as many numbers as it stores.
+NUMERIC = {"double": 8, "single": 4, "sparse": 0, "logical": 1} | {
+    f"{u}int{bits}": bits // 8 for u in ("", "u") for bits in (8, 16, 32, 64)
 }
 # Not `-m`: the child finds kfeat where this process found it, however it was put on the path.
 CHILD = (
@@ -164,7 +165,8 @@ def mat_arrays(path: Path, names: list[str], reading: Reading) -> dict[str, Any]
 
 def arrays_in(stored: bytes, names: list[str], transposed: bool, path: Path) -> dict[str, Any]:
     """Return the named arrays, decoded by a child process: SciPy's reader crashes on some damaged files."""
-    request = {"names": names, "transposed": transposed, "sys.path": sys.path}
+    most = most_content(path)
+    request = {"names": names, "transposed": transposed, "most": most, "sys.path": sys.path}
     command = [sys.executable, "-c", CHILD, json.dumps(request)]
     child = subprocess.run(command, input=stored, capture_output=True, check=False)
     if child.returncode < 0:
@@ -195,10 +197,10 @@ def unpacked(packed: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     return arrays
 
 
-def decode_stdin(names: list[str], transposed: bool) -> None:
+def decode_stdin(names: list[str], transposed: bool, most: int) -> None:
     """Decode standard input in the child process, and end it with the reason where that fails."""
     try:
-        arrays = decoded(sys.stdin.buffer.read(), names, transposed)
+        arrays = decoded(sys.stdin.buffer.read(), names, transposed, most)
     # SciPy's reader raises anything at all on damaged bytes.
     except Exception as error:
         reason = printable(error) or type(error).__name__
@@ -206,19 +208,23 @@ def decode_stdin(names: list[str], transposed: bool) -> None:
     np.savez(sys.stdout.buffer, **arrays)
 
 
-def decoded(stored: bytes, names: list[str], transposed: bool) -> dict[str, Any]:
+def decoded(stored: bytes, names: list[str], transposed: bool, most: int) -> dict[str, Any]:
     """Return the named matrices by their index among the names, sparse ones as CSR, and the other names."""
     from scipy.io import loadmat, whosmat
 
     file = io.BytesIO(stored)
     try:
-        everything = {name: kind for name, _, kind in whosmat(file)}
+        found = whosmat(file)
     except NotImplementedError:
         raise DataError("expected MATLAB version 7 or earlier, got 7.3; save it with -v7") from None
+    everything = {name: kind for name, _, kind in found}
     kinds = {name: kind for name, kind in everything.items() if name in names}
     for name, kind in kinds.items():
         if kind not in NUMERIC:
             raise DataError(f"expected {name} to be a numeric matrix, got a {kind} array")
+    size = sum(prod(shape) * NUMERIC[kind] for name, shape, kind in found if name in kinds)
+    if size > most:
+        raise DataError(f"expected {most:,} bytes of arrays at most, got {size:,}")
     file.seek(0)
     matrices = loadmat(file, variable_names=sorted(kinds)) if kinds else {}
     packed: dict[str, Any] = {"others": np.array(sorted(everything.keys() - kinds.keys()), dtype="U")}

@@ -1,5 +1,6 @@
 """The svmlight / LIBSVM text format: `label index:value ...` per line, indices from 1 and rising."""
 
+import codecs
 import io
 import math
 import re
@@ -8,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from kfeat.data.cache import open_content
+from kfeat.data.cache import open_text
 from kfeat.data.coding import Coding
 from kfeat.data.dataset import MOST_SIDE, Contents, Matrix, Part, Reading
 from kfeat.errors import DataError
@@ -37,9 +38,9 @@ def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[
 
     If the first line has no label, no line has one. Then an empty line is a row of zeros, except at the end.
     """
-    with open_content(path) as content:
+    with open_text(path) as content:
         labelled = b":" not in next(with_values(content), b"0").split()[0]
-    with open_content(path) as content:
+    with open_text(path) as content:
         lines = with_values(content) if labelled else with_labels(content)
         while some := list(islice(lines, rows)):
             text = b"".join(some)
@@ -72,7 +73,7 @@ def with_labels(content: Iterable[bytes]) -> Iterator[bytes]:
 
 def read_one(path: Path) -> Part:
     """Return one file's rows; raises DataError naming line and column of what is not svmlight."""
-    with open_content(path) as content:
+    with open_text(path) as content:
         return parsed(path, content)
 
 
@@ -98,13 +99,15 @@ def parsed(path: Path, content: IO[bytes], labelled: bool = True) -> Part:
 
 def diagnose(path: Path) -> None:
     """Raise DataError for the first line that is not svmlight; slow, but used only after a failed read."""
-    with open_content(path) as content:
+    with open_text(path) as content:
         for number, text in enumerate(content, start=1):
             words = list(re.finditer(rb"\S+", text.split(b"#", 1)[0]))
             if not words:
                 continue
             line = f"{path}, line {number}, column"
             label = words[0].group()
+            if label.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise DataError(f"{path}: begins with a byte order mark; save it as UTF-8 without one")
             if b":" in label:
                 raise DataError(f"{line} 1: expected a label first, got {show(label)}")
             number_in(label, f"{line} {words[0].start() + 1}: expected a numeric label")

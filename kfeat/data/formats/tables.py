@@ -1,7 +1,9 @@
 """Tables of named columns (csv, tsv, arff, parquet) become a matrix, labels, and the coding of both."""
 
+import codecs
 import csv
 import io
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,17 +13,22 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kfeat.data.cache import check_regular, naming, open_content
+import numpy as np
+from numpy.typing import NDArray
+
+from kfeat.data.cache import check_regular, most_content, naming, open_text
 from kfeat.data.coding import (
     UNNAMED,
     Coding,
     are_numbers,
+    are_truths,
+    as_numbers,
     check_cells,
     kind_of,
     label_words,
     learn_coding,
     listed,
-    no_numbers,
+    words_in,
 )
 from kfeat.data.dataset import Contents, Part, Reading, format_of, repeated
 from kfeat.data.formats import cut
@@ -42,8 +49,10 @@ LOOKED_AT = 20  # lines in which a delimiter is looked for
 def read_delimited(path: Path, reading: Reading, coding: Coding | None = None) -> Any:
     """Return one file as a data frame, NaN where a cell is missing; raises DataError if it is not a table."""
     text = DelimitedText(path, reading, coding)
-    with open_content(path) as content, text.in_sentences():
+    with open_text(path) as content, text.in_sentences():
         frame = text.named(text.parsed(content))
+    if coding is None and text.has_codes():
+        text.keep_codes(frame)
     if len(text.names) == 1 and (hint := text.hint()):
         raise DataError(f"expected several columns, got one in every line{hint}")
     return frame
@@ -58,7 +67,10 @@ def read_labels(path: Path) -> Any:
 def delimited_blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[Any]:
     """Yield one file as data frames of at most `rows` rows, with one in memory at a time."""
     text = DelimitedText(path, reading, coding)
-    with open_content(path) as content:
+    with text.in_sentences():
+        if len(text.names) == 1 and text.hint():
+            raise DataError(f"expected '{text.separator}' between the columns, as in training")
+    with open_text(path) as content:
         with text.in_sentences():
             reader = text.parsed(content, chunksize=rows)
         while True:
@@ -95,6 +107,11 @@ class DelimitedText:
         return "\t" if format_of(self.path, self.reading) == "tsv" else ","
 
     @property
+    def encoding(self) -> str:
+        """The encoding given, or UTF-8 with or without a byte order mark."""
+        return self.reading.encoding or "utf-8-sig"
+
+    @property
     def header(self) -> bool:
         """Whether the first line names the columns."""
         return self.reading.columns is None if self.reading.header is None else self.reading.header
@@ -106,11 +123,11 @@ class DelimitedText:
         Without names in the file, the target and the dropped columns of a coding may be missing. Raises
         DataError where the number of columns fits neither the rows with the target nor those without.
         """
-        with open_content(self.path) as content:
+        with open_text(self.path) as content:
             first = self._read(content, nrows=1, dtype=str, na_filter=False).iloc[0].tolist()
         columns, coding = self.reading.columns, self.coding
         if self.header and columns is None:
-            return [name or f"{UNNAMED}{i}" for i, name in enumerate(first)]
+            return [name.strip() or f"{UNNAMED}{i}" for i, name in enumerate(first)]
         if coding is None or not coding.names:
             return columns or [str(number) for number in range(len(first))]
         n_columns = coding.width + len(coding.dropped) + (coding.target is not None)
@@ -131,7 +148,7 @@ class DelimitedText:
         """
         levels, coding = self.reading.levels or {}, self.coding
         words = {*levels, *(coding.words if coding else ())}
-        if coding and coding.label_names:
+        if coding and coding.label_names and not {"True", "False"}.issuperset(coding.label_names):
             words.add(str(coding.target))
         return self._read(
             content,
@@ -156,7 +173,8 @@ class DelimitedText:
             skipinitialspace=True,
             low_memory=False,
             keep_default_na=False,
-            encoding="utf-8-sig",
+            encoding=self.encoding,
+            thousands=self.reading.thousands,
             **precision,
             **options,
         )
@@ -170,9 +188,10 @@ class DelimitedText:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
                 yield
-        except UnicodeDecodeError as error:
-            advice = "save it again as UTF-8 (spreadsheets: `CSV UTF-8`)"
-            raise DataError(f"expected UTF-8 text ({error}); {advice}") from None
+        except UnicodeError as error:
+            raise self.undecoded(error) from None
+        except DataError:
+            raise
         except pd.errors.EmptyDataError:
             raise DataError("expected lines of data, got an empty file") from None
         except (ValueError, OverflowError, Warning) as error:
@@ -189,18 +208,58 @@ class DelimitedText:
         if frame.iloc[:, -1].isna().any():  # as pandas fills a short line
             self.check_lengths()
         frame.columns = self.names
+        for name, cells in frame.items():
+            if not are_numbers(cells) and frame.columns.tolist().count(name) == 1:
+                frame[name] = stripped(cells, (self.reading.levels or {}).get(name, ()))
+                if (frame[name].dropna() != cells[frame[name].notna()]).any():
+                    frame.attrs.setdefault("Blanks around the words are left out", []).append(name)
         if not self.header or self.reading.columns is not None:
             return frame
         known = self.coding.names if self.coding else []
         named = bool(known) and set(known) <= set(self.names)
         if self.reading.header is None and not named and looks_like_data(frame):
-            raise DataError("its first line looks like data, not like names; set `header` to true or false")
+            raise NoHeaderError(
+                "its first line looks like data, not like names; set `header` to true or false"
+            )
         if several := repeated(self.names):
             raise DataError(
                 f"expected each name once in its first line, got more than one {listed(several)}; name all "
                 "columns with `columns: [...]` and `header: true`"
             )
         return frame
+
+    def has_codes(self) -> bool:
+        """Return whether some cell begins with a zero and a digit, or has more digits than a double keeps."""
+        code = re.compile(rf'(?:^|{re.escape(self.separator)})[ "]*(?:0\d|[-+]?\d{{16}})', re.M)
+        with open_text(self.path) as content, io.TextIOWrapper(content, self.encoding) as text:
+            return any(code.search("".join(lines)) for lines in iter(lambda: text.readlines(1 << 20), []))
+
+    def keep_codes(self, frame: Any) -> None:
+        """Put back the text of whole numbers with leading zeros, and of those that no double tells apart."""
+        names = [name for name in frame.columns if are_numbers(frame[name]) and not are_truths(frame[name])]
+        whole = {
+            name: self.names.index(name) for name in names if not (as_numbers(frame[name]) % 1 > 0).any()
+        }
+        with open_text(self.path) as content:
+            gaps = list(MISSING)
+            text = self._read(
+                content, range(len(self.names)), dtype="str", usecols=[*whole.values()], na_values=gaps
+            )
+        for name, i in whole.items():
+            cells = text[i].str.strip()
+            lost = cells.str.fullmatch(r"[+-]?\d{16,}", na=False).any() and (
+                cells.nunique() > len(np.unique(as_numbers(frame[name].dropna())))
+            )
+            if lost or cells.str.fullmatch(r"0\d+", na=False).any():
+                frame[name] = cells
+                frame.attrs.setdefault("Leading zeros and all digits are kept, as words", []).append(name)
+
+    def undecoded(self, error: UnicodeError) -> DataError:
+        """Return the error for text in another encoding than the one given."""
+        with open_text(self.path) as content:
+            wide = content.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        advice = f"set `encoding: {'utf-16' if wide else 'latin-1'}` or save it again as UTF-8"
+        return DataError(f"expected {self.reading.encoding or 'UTF-8'} text ({error}); {advice}")
 
     def check_lengths(self) -> None:
         """Raise DataError for the first line that has more or fewer cells than there are columns.
@@ -210,7 +269,9 @@ class DelimitedText:
         n = len(self.names)
         for line, cells in islice(self.records(self.separator), int(self.header), None):
             if len(cells) != n:
-                raise DataError(f"line {line}: expected {n} columns, got {len(cells)}{self.hint()}")
+                comment = self.header and self.names[0].startswith(("#", "|", "%", "sep="))
+                why = "; the first line is no header: remove it" if comment else self.hint()
+                raise DataError(f"line {line}: expected {n} columns, got {len(cells)}{why}")
 
     def hint(self) -> str:
         """Return a hint at another delimiter, where the file has one column and none is given, or nothing."""
@@ -228,22 +289,86 @@ class DelimitedText:
 
     def records(self, separator: str) -> Iterator[tuple[int, list[str]]]:
         """Yield the number and cells of each line that is not empty."""
-        with open_content(self.path) as content, io.TextIOWrapper(content, "utf-8-sig", newline="") as text:
+        with open_text(self.path) as content, io.TextIOWrapper(content, self.encoding, newline="") as text:
             lines = (" ".join(line.split()) for line in text) if separator == " " else text
             try:
                 reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
                 yield from ((reader.line_num, cells) for cells in reader if any(cells) or len(cells) > 1)
+            except UnicodeError as error:
+                raise self.undecoded(error) from None
             except (csv.Error, TypeError) as error:
                 raise DataError(f"expected text delimited by '{separator}' ({error})") from None
 
 
+def stripped(cells: Any, known: Sequence[str] = ()) -> Any:
+    """Return cells without blanks around words; words for a missing cell are NaN, unless they are known."""
+    words = cells.map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
+    return words.mask(words.isin(MISSING.difference(known)))
+
+
+class NoHeaderError(DataError):
+    """A first line that looks like data."""
+
+
 def looks_like_data(frame: Any) -> bool:
-    """Return whether the names look like a row of data: each column of numbers has a number as its name."""
+    """Return whether the names of a table's columns, its first line, look like a row of data.
+
+    A word above numbers is a name. Else columns of few words tell: most names are words of their own columns,
+    or none is. Where there are none, numbers are data, unless they count or step evenly, as names do.
+    """
+    columns = [cells for name, cells in frame.items() if name not in MISSING and not nameless(name)]
+    numeric = [cells for cells in columns if are_numbers(cells) and not are_truths(cells)]
+    above = numbers_of(numeric)
+    if np.isnan(above).any() or (nameless(frame.columns[0]) and counts(frame.iloc[:, 0])):
+        return False
+    words = [cells for cells in columns if not are_numbers(cells) or are_truths(cells)]
+    votes = [str(one.name).lower() in few for one in words if (few := few_words(one))]
+    if 2 * sum(votes) > len(votes):
+        return True
+    if not len(above) or (votes and not any(votes) and not repeated(frame.columns)):
+        return False
+    return not are_headings(above, numeric)
+
+
+def named_by_numbers(frame: Any) -> bool:
+    """Return whether a table's columns of numbers all have numbers as names."""
+    numeric = [cells for name, cells in frame.items() if are_numbers(cells) and not nameless(name)]
+    return bool(numeric) and not np.isnan(numbers_of(numeric)).any()
+
+
+def nameless(name: str) -> bool:
+    """Return whether a column has no name of its own."""
+    return name.startswith(UNNAMED)
+
+
+def numbers_of(columns: Sequence[Any]) -> NDArray[np.float64]:
+    """Return the names of columns as numbers, NaN where one is a word."""
     import pandas as pd
 
-    numeric = [name for i, name in enumerate(frame.columns) if are_numbers(frame.iloc[:, i])]
-    above = [name for name in numeric if name not in MISSING and not name.startswith(UNNAMED)]
-    return bool(above) and not no_numbers(pd.Series(above)).any()
+    return as_numbers(pd.Series([str(cells.name) for cells in columns], dtype=object))
+
+
+def counts(cells: Any) -> bool:
+    """Return whether cells number the rows, from 0 or 1."""
+    values = as_numbers(cells)
+    return bool(np.array_equal(values, values[0] + np.arange(len(values)))) and values[0] in (0, 1)
+
+
+def few_words(cells: Any) -> set[str]:
+    """Return the words of a column in lower case, none where they are too many to expect its name there."""
+    words = words_in(cells)
+    return {word.lower() for word in words} if 2 * len(words) <= cells.count() else set()
+
+
+def are_headings(above: NDArray[np.float64], columns: Sequence[Any]) -> bool:
+    """Return whether the numbers above columns of numbers count, are years or, if many, step evenly."""
+    steps = np.diff(above)
+    if not len(steps) or not steps[0] or not np.allclose(steps, steps[0]):
+        return False
+    counted = steps[0] == 1 and (above[0] == 0 or (above[0] == 1 and len(above) > 2))
+    years = bool(np.isin(above, np.arange(1900, 2101)).all())
+    own = all(np.isin(name, as_numbers(cells)) for name, cells in zip(above, columns, strict=True))
+    return len(above) > 4 or ((counted or years) and not own)
 
 
 MISSING_VALUE = (
@@ -307,6 +432,8 @@ def roles(columns: Sequence[str], reading: Reading) -> tuple[str | None, list[st
 
 def column_called(given: int | str, columns: Sequence[str], option: str) -> str:
     """Return the name of the column given by name, or by number from 0 (-1: the last)."""
+    if given not in columns and re.fullmatch(r"-?\d+", str(given)):
+        given = int(given)
     if isinstance(given, int):
         if not -len(columns) <= given < len(columns):
             raise DataError(f"expected {option} below {len(columns)}, its columns, got {given}")
@@ -378,14 +505,22 @@ def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[
     yield from ((frame, None) for frame in frames)
 
 
+UNQUOTED = re.compile(r"^[^'\"%\n]+$", re.M)  # a line of ARFF without quoted words
+
+
+def without_blanks(line: re.Match[str]) -> str:
+    """Return a line of ARFF without blanks around its words."""
+    return re.sub(r"[ \t]*([{},])[ \t]*", r"\1", line[0]).replace("{", " {")
+
+
 def read_arff(path: Path) -> Any:
     """Return an ARFF file, the format of Weka and OpenML; `?` is a missing cell."""
     import pandas as pd
     from scipy.io.arff import ArffError, loadarff
 
     try:
-        with open_content(path) as content, io.TextIOWrapper(content, encoding="utf-8") as text:
-            rows, meta = loadarff(text)
+        with open_text(path) as content, io.TextIOWrapper(content, encoding="utf-8") as text:
+            rows, meta = loadarff(io.StringIO(UNQUOTED.sub(without_blanks, text.read())))
     except ArffError as error:
         raise DataError(f"cannot be read as arff ({error})") from None
     frame = pd.DataFrame({name: rows[name] for name in meta.names()})
@@ -420,7 +555,16 @@ def parquet_file(path: Path) -> Iterator[Any]:
         advice = "`pip install pyarrow` adds it"
         raise DataError(f"Parquet is read by pyarrow, which is not installed; {advice}") from None
     with path.open("rb") as content:
-        yield pq.ParquetFile(content)
+        file, most = pq.ParquetFile(content), most_content(path)
+        size = max(8 * file.metadata.num_rows * file.metadata.num_columns, _unpacked(file.metadata))
+        if size > most:
+            raise DataError(f"expected {most:,} bytes of columns at most, got {size:,}")
+        yield file
+
+
+def _unpacked(metadata: Any) -> int:
+    """Return the bytes of a Parquet file's columns before they were packed."""
+    return sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
 
 
 def flat(frame: Any) -> Any:
