@@ -7,9 +7,10 @@ import tarfile
 import time
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from queue import Empty, Queue
+from queue import Empty, Full, Queue
 from threading import Thread
 from typing import IO, Any
 
@@ -82,14 +83,17 @@ def in_time(chunks: Iterator[bytes]) -> Iterator[bytes]:
     made: Queue[bytes | Exception | None] = Queue(1)
 
     def work() -> None:
-        try:
-            for chunk in chunks:
-                made.put(chunk)
-            made.put(None)
-        except Exception as error:
-            made.put(error)
+        with suppress(Full):  # nobody takes them any more
+            try:
+                for chunk in chunks:
+                    made.put(chunk, timeout=STALL_S)
+                made.put(None, timeout=STALL_S)
+            except Full:
+                raise
+            except Exception as error:
+                made.put(error, timeout=STALL_S)
 
-    Thread(target=work, daemon=True).start()
+    Thread(target=work, daemon=True, name="download").start()
     while True:
         try:
             chunk = made.get(timeout=STALL_S)

@@ -8,6 +8,7 @@ import logging
 import lzma
 import multiprocessing
 import tarfile
+import threading
 import time
 
 import pytest
@@ -230,3 +231,8 @@ def test_a_server_that_sends_a_byte_now_and_then_does_not_hold_the_lock(web, tmp
     url = web.serve("/slow", Answer(b".", endless=True, pause_s=0.05))
     with pytest.raises(DownloadError, match="timed out"):
         ensure_file(remote(GOOD, url), tmp_path, None)
+    web.stopped = True
+    for thread in threading.enumerate():
+        if thread.name == "download":
+            thread.join(5)
+            assert not thread.is_alive()

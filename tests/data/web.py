@@ -38,6 +38,7 @@ class Web:
     answers: dict[str, list[Answer]] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     sent: int = 0
+    stopped: bool = False
 
     def serve(self, path, *answers):
         self.answers[path] = list(answers)
@@ -62,7 +63,7 @@ class Handler(BaseHTTPRequestHandler):
         for name, value in {**headers, **answer.headers}.items():
             self.send_header(name, value)
         self.end_headers()
-        while answer.endless:
+        while answer.endless and not self.web.stopped:
             self.web.sent += self.wfile.write(answer.body)
             time.sleep(answer.pause_s)
         start = answer.body[: answer.stall_at] if answer.stall_at is not None else b""
