@@ -100,7 +100,10 @@ def in_time(chunks: Iterator[bytes]) -> Iterator[bytes]:
         except Empty:
             raise Timeout from None
         if isinstance(chunk, Exception):
-            raise chunk
+            try:
+                raise chunk
+            finally:
+                del chunk  # its traceback has this frame: a circle would keep the connection open
         if chunk is None:
             return
         yield chunk

@@ -226,6 +226,7 @@ def test_bad_archives(web, tmp_path, archive, message):
 
 
 def test_a_server_that_sends_a_byte_now_and_then_does_not_hold_the_lock(web, tmp_path, monkeypatch):
+    before = threading.enumerate()
     monkeypatch.setattr("kfeat.data.download.STALL_S", 0.2)
     monkeypatch.setattr("kfeat.data.download.ATTEMPTS", 1)
     url = web.serve("/slow", Answer(b".", endless=True, pause_s=0.05))
@@ -233,6 +234,6 @@ def test_a_server_that_sends_a_byte_now_and_then_does_not_hold_the_lock(web, tmp
         ensure_file(remote(GOOD, url), tmp_path, None)
     web.stopped = True
     for thread in threading.enumerate():
-        if thread.name == "download":
+        if thread.name == "download" and thread not in before:
             thread.join(5)
             assert not thread.is_alive()
