@@ -15,7 +15,7 @@ import signal
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from errno import EPIPE
+from errno import EIO, ENOSPC
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
 from io import TextIOWrapper
@@ -117,11 +117,11 @@ class _Group(options.Group):
             click.echo(f"kfeat: {plain_lines(str(error))}", err=True)
             ctx.exit(2)
         except OSError as error:
-            if ctx.meta.get("kfeat.debug") or error.errno == EPIPE:  # click ends at a closed pipe
-                raise
+            if ctx.meta.get("kfeat.debug") or not (error.filename or error.errno in (ENOSPC, EIO)):
+                raise  # click ends at a closed pipe
             place = plain(str(error.filename or "the output"))
             click.echo(f"kfeat: {place}: {error.strerror or error}", err=True)
-            with suppress(OSError):  # what is left of the output would fail again
+            with suppress(OSError):  # the rest of the output would fail again
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(2)
         except KeyboardInterrupt:

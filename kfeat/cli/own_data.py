@@ -307,7 +307,7 @@ def predict(
     model = load_model(file)
     with _working_with(threads):
         if out is None:
-            write_predictions(model, data, methods, sys.stdout)
+            write_predictions(model, data, methods, sys.stdout, plain)
             return
         with new_file(out, "the predictions") as raw:
             text = io.TextIOWrapper(raw, encoding="utf-8", newline="")

@@ -65,7 +65,7 @@ def inspect(source: FileSource, cache: Folder = None) -> dict[str, Any]:
 
 
 def table_of(path: Path, reading: Reading) -> tuple[Any, Reading, list[str]]:
-    """Return the frame in a file, None without named columns, how it is read, and what is a guess.
+    """Return the frame in a file, None without named columns, how it is read, and remarks on that.
 
     Delimiter and header are found where `reading` does not set them. Raises DataError if the file cannot
     be read.
@@ -92,7 +92,8 @@ def table_of(path: Path, reading: Reading) -> tuple[Any, Reading, list[str]]:
         reading = reading.model_copy(update={"thousands": ","})
         frame = table_in(path, reading)
         remarks.append(f"Commas between thousands are left out (`thousands`): {listed(commas)}.")
-    return frame, reading, remarks + [f"{what}: {listed(names)}." for what, names in frame.attrs.items()]
+    read = frame.attrs.get("remarks", {})
+    return frame, reading, remarks + [f"{what}: {listed(names)}." for what, names in read.items()]
 
 
 def table_in(path: Path, reading: Reading) -> Any:

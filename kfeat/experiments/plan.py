@@ -350,8 +350,8 @@ def peak_bytes(work: Work, available: float) -> int:
         return int(BASE + own(n, D, k, on_disk=True))
     data = 8 * (work.rows * d * work.stored + 2 * work.generated)
     if D is None:
-        cache = min(own(int(work.pair), d, k), CACHE_SHARE * available)
-        return int(BASE + 2 * data + cache + (8 * n**2 if work.gram else 0))
+        gram_rows = min(own(int(work.pair), d, k), CACHE_SHARE * available)
+        return int(BASE + 2 * data + gram_rows + (8 * n**2 if work.gram else 0))
     features = 10 * n * D if work.draws else 1.5 * work.bytes * work.rows * D + own(n, D, k)
     return int(BASE + data + 16 * d * D + features + (40 * n**2 if work.gram else 0))
 

@@ -43,7 +43,6 @@ from kfeat.parameters import check_parameters, plain
 from kfeat.solvers import SOLVERS, Newton, regression_errors
 from kfeat.solvers.base import Solver, Subproblem, available_when, classifies, with_codes
 from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
-from kfeat.text import plain as plain_text
 from kfeat.text import printable
 
 
@@ -247,10 +246,13 @@ def _rows_of(model: KernelModel, path: Path, labels: bool) -> Iterator[Rows]:
     return read_rows(path, reading, model.coding_, labels=labels)
 
 
-def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], out: IO[str]) -> int:
+def write_predictions(
+    model: KernelModel, path: Path, methods: Sequence[str], out: IO[str], shown: Callable[[str], str] = str
+) -> int:
     """Write the results of the methods for each row of a file, as CSV with a header; return how many rows.
 
-    Raises ModelError for a method that the model does not have, DataError for bad rows.
+    `shown` writes a word: a terminal needs escapes, a file has the words themselves. Raises ModelError for a
+    method that the model does not have, DataError for bad rows.
     """
     for method in methods:
         if not hasattr(model, method):
@@ -262,10 +264,10 @@ def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], ou
         outputs = model.outputs(rows.X, methods, coded=True)
         predicted = outputs.pop("predict")
         words = predicted.dtype.kind in "UO"
-        columns = {"prediction": [plain_text(str(label)) for label in predicted] if words else predicted}
+        columns = {"prediction": [shown(str(label)) for label in predicted] if words else predicted}
         for method, scores in outputs.items():
             labels = model.classes_ if scores.ndim == 2 else model.classes_[-1:]
-            titles = [plain_text(f"{TITLE[method]} {label}") for label in labels]
+            titles = [shown(f"{TITLE[method]} {label}") for label in labels]
             columns |= dict(zip(titles, np.atleast_2d(scores.T), strict=True))
         pd.DataFrame(columns).to_csv(out, index=False, header=not n, na_rep="nan", lineterminator="\n")
         n += rows.X.shape[0]

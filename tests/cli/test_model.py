@@ -143,6 +143,8 @@ def test_an_escape_sequence_in_a_label_does_not_reach_the_terminal():
     shown = said("predict", "--model", "m", "new.csv", "--scores")
     assert "\x1b" not in shown
     assert "\\x1b[2J" in shown
+    said("predict", "--model", "m", "new.csv", "--out", "p.csv")
+    assert set(pd.read_csv("p.csv")["prediction"]) <= {"\x1b[2J", "b"}  # a file has the labels themselves
 
 
 def test_a_file_with_another_delimiter_and_a_full_disk_are_one_sentence():

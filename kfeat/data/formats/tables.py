@@ -208,11 +208,12 @@ class DelimitedText:
         if frame.iloc[:, -1].isna().any():  # as pandas fills a short line
             self.check_lengths()
         frame.columns = self.names
+        several = repeated(self.names)
         for name, cells in frame.items():
-            if not are_numbers(cells) and frame.columns.tolist().count(name) == 1:
+            if not are_numbers(cells) and name not in several:
                 frame[name] = stripped(cells, (self.reading.levels or {}).get(name, ()))
                 if (frame[name].dropna() != cells[frame[name].notna()]).any():
-                    frame.attrs.setdefault("Blanks around the words are left out", []).append(name)
+                    remark(frame, "Blanks around the words are left out", name)
         if not self.header or self.reading.columns is not None:
             return frame
         known = self.coding.names if self.coding else []
@@ -221,7 +222,7 @@ class DelimitedText:
             raise NoHeaderError(
                 "its first line looks like data, not like names; set `header` to true or false"
             )
-        if several := repeated(self.names):
+        if several:
             raise DataError(
                 f"expected each name once in its first line, got more than one {listed(several)}; name all "
                 "columns with `columns: [...]` and `header: true`"
@@ -252,7 +253,7 @@ class DelimitedText:
             )
             if lost or cells.str.fullmatch(r"0\d+", na=False).any():
                 frame[name] = cells
-                frame.attrs.setdefault("Leading zeros and all digits are kept, as words", []).append(name)
+                remark(frame, "Leading zeros and all digits are kept, as words", name)
 
     def undecoded(self, error: UnicodeError) -> DataError:
         """Return the error for text in another encoding than the one given."""
@@ -300,6 +301,11 @@ class DelimitedText:
                 raise DataError(f"expected text delimited by '{separator}' ({error})") from None
 
 
+def remark(frame: Any, what: str, name: str) -> None:
+    """Note in the frame how a column was read."""
+    frame.attrs.setdefault("remarks", {}).setdefault(what, []).append(name)
+
+
 def stripped(cells: Any, known: Sequence[str] = ()) -> Any:
     """Return cells without blanks around words; words for a missing cell are NaN, unless they are known."""
     words = cells.map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
@@ -322,7 +328,7 @@ def looks_like_data(frame: Any) -> bool:
     if np.isnan(above).any() or (nameless(frame.columns[0]) and counts(frame.iloc[:, 0])):
         return False
     words = [cells for cells in columns if not are_numbers(cells) or are_truths(cells)]
-    votes = [str(one.name).lower() in few for one in words if (few := few_words(one))]
+    votes = [str(cells.name).lower() in few for cells in words if (few := few_words(cells))]
     if 2 * sum(votes) > len(votes):
         return True
     if not len(above) or (votes and not any(votes) and not repeated(frame.columns)):
@@ -372,8 +378,8 @@ def are_headings(above: NDArray[np.float64], columns: Sequence[Any]) -> bool:
 
 
 MISSING_VALUE = (
-    "a missing value (empty, ?, NA, None or the like); set `missing` to drop, mean or most_frequent, or fill "
-    "them in"
+    "a missing value (empty, ?, NA, None or the like); set `missing` to drop, mean, most_frequent or word, "
+    "or fill them in"
 )
 
 
@@ -386,7 +392,9 @@ def read(files: Mapping[str, Path], reading: Reading) -> Contents:
     with naming(path):
         frame = read_frame(path, reading)
         target, dropped = roles(list(frame.columns), reading)
-        reading = reading.model_copy(update={"levels": frame.attrs | (reading.levels or {})})
+        reading = reading.model_copy(
+            update={"levels": frame.attrs.get("levels", {}) | (reading.levels or {})}
+        )
         rows = {"train": with_labels(frame, target, files.get("train_labels"))}
         if reading.n_train is not None:
             for name in rows["train"][0].columns.drop(dropped):
@@ -483,7 +491,9 @@ def used_rows(frame: Any, labels: Any, reading: Reading, dropped: Sequence[str])
 
 
 def read_frame(path: Path, reading: Reading, coding: Coding | None = None) -> Any:
-    """Return the data frame in one file, missing cells as pandas has them; `attrs` has declared levels.
+    """Return the data frame in one file, missing cells as pandas has them.
+
+    `attrs` may have the `levels` that the file declares, and `remarks`: how columns were read.
 
     With a coding, its columns of words are read as text, even if they look like numbers.
     """
@@ -527,7 +537,7 @@ def read_arff(path: Path) -> Any:
     for name, kind in zip(meta.names(), meta.types(), strict=True):
         if kind == "nominal":
             frame[name] = frame[name].str.decode("utf-8").replace("?", None)
-            frame.attrs[name] = list(meta[name][1])
+            frame.attrs.setdefault("levels", {})[name] = list(meta[name][1])
         elif kind != "numeric":
             raise DataError(f"column {name}: expected a numeric or nominal attribute, got {kind}")
     return frame
