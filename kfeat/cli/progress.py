@@ -153,7 +153,8 @@ def names(trials: Sequence[Trial]) -> dict[str, str]:
     """Return a short name for each trial by id: the name of its cell, as in tables, and its repeat."""
     cells = {trial.cell: Cell.of_trials([trial], {}) for trial in trials}
     of = Names(list(cells.values())).of
-    return {trial.id: f"{of(cells[trial.cell])}, repeat {trial.repeat}" for trial in trials}
+    name = {key: of(cell) for key, cell in cells.items()}  # once for all repeats, which may be thousands
+    return {trial.id: f"{name[trial.cell]}, repeat {trial.repeat}" for trial in trials}
 
 
 def outcome(row: Row) -> str:

@@ -6,8 +6,9 @@ import re
 import pytest
 from rich.console import Console
 
+from kfeat.analysis.names import Names
 from kfeat.cli.bars import Bars
-from kfeat.cli.progress import AROUND, Lines, TimeLeft
+from kfeat.cli.progress import AROUND, Lines, TimeLeft, names
 from kfeat.errors import KfeatError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import Estimate, plan
@@ -130,3 +131,11 @@ def test_what_is_not_known_counts_as_the_mean_of_the_others(write):
     assert time.left == pytest.approx(20 + 2 * AROUND)
     time.tell(finished(trials[0]))  # without a start: it was too big
     assert time.left == pytest.approx(10 + AROUND)
+
+
+def test_a_cell_is_named_once_for_all_its_repeats(write, monkeypatch):
+    name_of, named = Names.of, []
+    monkeypatch.setattr(Names, "of", lambda self, cell: named.append(cell) or name_of(self, cell))
+    trials = of(write, "repeats=50")
+    assert len(names(trials)) == len(trials)
+    assert len(named) == len({trial.cell for trial in trials})
