@@ -8,7 +8,7 @@ from pathlib import Path
 import kfeat
 
 ROOT = Path(kfeat.__file__).parent
-FOUNDATION = {"errors", "parameters", "memory", "text", "files", "child", "batches"}
+FOUNDATION = {"errors", "parameters", "memory", "text", "files", "child", "batches", "place"}
 MAY_IMPORT = {
     "errors": set(),
     "parameters": {"errors"},
@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "files": {"errors"},
     "child": {"errors", "memory"},
     "batches": {"errors"},
+    "place": {"errors", "parameters"},
     "kernels": FOUNDATION,
     "diagnostics": {"errors", "kernels"},
     "maps": {*FOUNDATION, "kernels", "diagnostics"},

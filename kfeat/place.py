@@ -1,0 +1,164 @@
+"""Code by its place: a class or a function in a file of the user's, or in an installed package.
+
+`my_map.py:Mine` is `Mine` in a file; its path is relative to the config. `package.module:Class` is installed.
+A place knows its version without importing the code; only `load` runs it.
+"""
+
+import hashlib
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from inspect import getsourcelines
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
+from typing import Any
+
+from kfeat.errors import ConfigError
+from kfeat.parameters import did_you_mean
+
+_FORM = re.compile(r"(?:(?P<file>.+\.py)|(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*)):(?P<name>[^\W\d]\w*)")
+FORMS = "my_map.py:Mine for a file beside the config, or package.module:Class"
+INSTALLED = ("site-packages", "dist-packages")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a class or a function lies: `text` is the place as a config has it.
+
+    `version` tells other code apart: `sha256:` and the first 16 digits of the hash of the file, or the name
+    and the version of the distribution that installed the module. Files that the file imports are not hashed.
+    """
+
+    text: str
+    path: Path
+    module: str | None
+    name: str
+    version: str
+
+    @classmethod
+    def of(cls, text: str, folder: Path | None = None) -> "Place":
+        """Return the place; a file is relative to `folder` (None: the current one). Nothing is imported.
+
+        Raises ConfigError for another form, a file that cannot be read, and a module that is not installed.
+        """
+        match = _FORM.fullmatch(text)
+        if match is None:
+            raise ConfigError(f"'{text}' is not the place of a class or a function; write {FORMS}")
+        module = match["module"]
+        path = _relative((folder or Path()) / match["file"]) if module is None else _module_file(module)
+        own = module is None or not any(part in INSTALLED for part in path.parts)
+        version = _file_version(path) if own else _distribution(str(module))
+        return cls(text, path, module, match["name"], version)
+
+    def load(self) -> Any:
+        """Return the class or the function; the first call in a process imports its module.
+
+        Raises ConfigError, with the file and line, if the import fails or the name is missing there.
+        """
+        try:
+            module = _run_file(self.path, self.version) if self.module is None else import_module(self.module)
+        except ConfigError:
+            raise
+        except (Exception, SystemExit) as error:
+            place = _line_of(error, self.path) or self.path
+            raise ConfigError(f"{self.text} cannot be imported: {place}: {error!r}") from error
+        if not hasattr(module, self.name):
+            names = [name for name in vars(module) if not name.startswith("_")]
+            raise ConfigError(f"{self.path} has no '{self.name}'{did_you_mean(self.name, names)}")
+        return getattr(module, self.name)
+
+    def line_of(self, error: BaseException) -> str:
+        """Return the file, and the line of it at which an error was raised, or that of the definition."""
+        if place := _line_of(error, self.path):
+            return place
+        try:
+            return f"{self.path}, line {getsourcelines(self.load())[1]}"
+        except (OSError, TypeError):  # not written in Python
+            return str(self.path)
+
+
+def _line_of(error: BaseException, path: Path) -> str:
+    lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(path)]
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        lines.append(error.lineno)
+    return f"{path}, line {lines[-1]}" if lines else ""
+
+
+def _relative(path: Path) -> Path:
+    """Return a path relative to the current folder if it lies below, so that other machines find it too."""
+    path = path.resolve()
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _file_version(path: Path) -> str:
+    return f"sha256:{hashlib.sha256(_source(path)).hexdigest()[:16]}"
+
+
+def _source(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: this file of code cannot be read ({error.strerror})") from None
+
+
+def _run_file(path: Path, version: str) -> ModuleType:
+    """Return the module in a file; raises ConfigError if the file is no longer that of this version."""
+    name = _module_name(path, version)
+    if name in sys.modules:
+        return sys.modules[name]
+    source = _source(path)
+    if version != f"sha256:{hashlib.sha256(source).hexdigest()[:16]}":
+        raise ConfigError(f"{path}: this file of code has changed since the run was planned; run it again")
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)  # at the end: a file beside it must not hide a library
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module
+    try:
+        # importlib may take cached bytecode of another text, of equal size and written in the same second.
+        exec(compile(source, str(path), "exec"), vars(module))
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _module_name(path: Path, version: str) -> str:
+    return f"{path.stem}_{hashlib.sha256(f'{path.resolve()} {version}'.encode()).hexdigest()[:16]}"
+
+
+@cache
+def _module_file(module: str) -> Path:
+    """Return the file of an installed module; the packages that contain it are not imported."""
+    top, *inner = module.split(".")
+    spec = find_spec(top)
+    if spec and spec.origin and not inner:
+        return Path(spec.origin)
+    for folder in (spec and spec.submodule_search_locations) or ():
+        place = Path(folder, *inner)
+        for file in (place / "__init__.py", *place.parent.glob(f"{place.name}.*")):
+            if inner and file.is_file():
+                return file
+    raise ConfigError(f"no module '{module}' is installed; write {FORMS}")
+
+
+@cache
+def _distribution(module: str) -> str:
+    """Return the name and the version of the distribution that installed a module."""
+    top = module.partition(".")[0]
+    # importlib's packages_distributions parses the files of all distributions, which takes half a second.
+    for distribution in metadata.distributions():
+        if f"\n{top}/" in f"\n{distribution.read_text('RECORD') or ''}":
+            return f"{distribution.name} {distribution.version}"
+    raise ConfigError(f"no distribution is known to have installed '{top}'")
+
+
+def entry_points(group: str) -> Mapping[str, str]:
+    """Return the places that installed packages register in a group such as `kfeat.maps`, by short name."""
+    return {point.name: point.value.replace(" ", "") for point in metadata.entry_points(group=group)}

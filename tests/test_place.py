@@ -1,0 +1,101 @@
+"""Code by its place: versions without imports, edited files, and what is said where it cannot be imported."""
+
+import sys
+
+import pytest
+import sklearn
+
+from kfeat.errors import ConfigError
+from kfeat.place import Place, entry_points
+
+SOURCE = "from beside_it import FACTOR\n\n\nclass Mine:\n    def fit(self, X):\n        return FACTOR / X\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "my_map.py").write_text(SOURCE)
+    (tmp_path / "beside_it.py").write_text("FACTOR = 2\n")
+    return tmp_path
+
+
+def test_a_file_is_known_by_its_hash_and_runs_only_when_it_is_loaded(folder):
+    (folder / "loud.py").write_text("raise SystemExit(3)\n")
+    place = Place.of("loud.py:Mine", folder)
+    assert place.version.startswith("sha256:")
+    with pytest.raises(
+        ConfigError, match=r"loud.py:Mine cannot be imported: .*loud.py, line 1: SystemExit\(3"
+    ):
+        place.load()
+
+
+def test_an_edited_file_has_another_version_and_is_run_anew(folder):
+    first = Place.of("my_map.py:Mine", folder)
+    assert first.load() is first.load()
+    assert first.load()().fit(1) == 2
+    (folder / "my_map.py").write_text(
+        SOURCE.replace("FACTOR / X", "FACTOR * 7")
+    )  # as long, in the same second
+    second = Place.of("my_map.py:Mine", folder)
+    assert second.version != first.version
+    assert second.load()().fit(1) == 14
+    assert first.load()().fit(1) == 2
+
+
+def test_a_file_that_changed_since_it_was_planned_is_refused_in_another_process(folder, monkeypatch):
+    place = Place.of("my_map.py:Mine", folder)
+    (folder / "my_map.py").write_text("class Mine: pass\n")
+    with pytest.raises(
+        ConfigError, match=r"my_map\.py: this file of code has changed since the run was planned"
+    ):
+        place.load()
+
+
+def test_a_file_beside_it_does_not_hide_a_library(folder):
+    (folder / "sklearn.py").write_text("1 / 0\n")
+    (folder / "other.py").write_text(
+        "import sklearn\nimport sklearn.svm\n\n\nclass Mine(sklearn.svm.SVC): pass\n"
+    )
+    assert issubclass(Place.of("other.py:Mine", folder).load(), sklearn.svm.SVC)
+
+
+def test_an_installed_class_has_the_version_of_its_distribution():
+    place = Place.of("sklearn.kernel_approximation:RBFSampler")
+    assert place.version == f"scikit-learn {sklearn.__version__}"
+    assert place.load() is __import__("sklearn.kernel_approximation").kernel_approximation.RBFSampler
+
+
+def test_code_that_is_under_development_is_known_by_its_hash():
+    assert Place.of("kfeat.maps.orthogonal:ORF").version.startswith("sha256:")
+
+
+def test_an_error_is_found_in_the_file(folder):
+    place = Place.of("my_map.py:Mine", folder)
+    with pytest.raises(ZeroDivisionError) as info:
+        place.load()().fit(0)
+    assert place.line_of(info.value).endswith("my_map.py, line 6")
+    assert place.line_of(ValueError()).endswith("my_map.py, line 4")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("my_map.py", "'my_map.py' is not the place of a class or a function; write my_map.py:Mine for"),
+        ("my_map.py:Min", "my_map.py has no 'Min' (did you mean 'Mine'?)"),
+        ("none.py:Mine", "none.py: this file of code cannot be read (No such file or directory)"),
+        ("broken.py:Mine", "broken.py, line 2: SyntaxError"),
+        ("sklearn.no_such:Map", "no module 'sklearn.no_such' is installed"),
+        ("no_such_package:Map", "no module 'no_such_package' is installed"),
+        ("sklearn.svm:NoSuch", "has no 'NoSuch'"),
+    ],
+)
+def test_what_cannot_be_loaded_is_said_in_a_sentence(text, message, folder):
+    (folder / "broken.py").write_text("\nclass Mine\n")
+    with pytest.raises(ConfigError) as error:
+        Place.of(text, folder).load()
+    assert message in str(error.value)
+
+
+def test_entry_points_are_places():
+    assert entry_points("kfeat.no_such_group") == {}
+    assert entry_points("console_scripts")["kfeat"] == "kfeat.cli:main"
