@@ -32,6 +32,10 @@ class SolverError(KfeatError):
     """A solver does not accept this problem, or failed to solve it."""
 
 
+class CodeError(KfeatError):
+    """A class that a config names by its place failed, or returned what it must not."""
+
+
 class StoreError(KfeatError):
     """Rows on disk cannot be read or written."""
 

@@ -41,19 +41,30 @@ class Place:
     version: str
 
     @classmethod
-    def of(cls, text: str, folder: Path | None = None) -> "Place":
+    def of(cls, text: str, folder: Path | None = None, needed: bool = True) -> "Place":
         """Return the place; a file is relative to `folder` (None: the current one). Nothing is imported.
 
-        Raises ConfigError for another form, a file that cannot be read, and a module that is not installed.
+        Raises ConfigError for another form. A file that cannot be read, or a module that is not installed,
+        raises it too if it is `needed`; otherwise the version is empty.
         """
         match = _FORM.fullmatch(text)
         if match is None:
             raise ConfigError(f"'{text}' is not the place of a class or a function; write {FORMS}")
         module = match["module"]
-        path = _relative((folder or Path()) / match["file"]) if module is None else _module_file(module)
-        own = module is None or not any(part in INSTALLED for part in path.parts)
-        version = _file_version(path) if own else _distribution(str(module))
+        path, version = Path(match["file"] or ""), ""
+        try:
+            path = _relative((folder or Path()) / path) if module is None else _module_file(module)
+            own = module is None or not any(part in INSTALLED for part in path.parts)
+            version = _file_version(path) if own else _distribution(str(module))
+        except ConfigError:
+            if needed:
+                raise
         return cls(text, path, module, match["name"], version)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the code is imported in this process."""
+        return hasattr(sys.modules.get(self.module or _module_name(self.path, self.version)), self.name)
 
     def load(self) -> Any:
         """Return the class or the function; the first call in a process imports its module.
@@ -69,7 +80,8 @@ class Place:
             raise ConfigError(f"{self.text} cannot be imported: {place}: {error!r}") from error
         if not hasattr(module, self.name):
             names = [name for name in vars(module) if not name.startswith("_")]
-            raise ConfigError(f"{self.path} has no '{self.name}'{did_you_mean(self.name, names)}")
+            near = did_you_mean(self.name, names)
+            raise ConfigError(f"{self.module or self.path} has no '{self.name}'{near}")
         return getattr(module, self.name)
 
     def line_of(self, error: BaseException) -> str:

@@ -94,7 +94,7 @@ class Cell:
     @property
     def drawn(self) -> bool:
         """Return whether its repeats are random: by a map or by a random split."""
-        return self.trial.map is not None or self.trial.protocol.random
+        return not self.trial.exact or self.trial.protocol.random
 
     @property
     def timed_runs(self) -> int:
@@ -121,7 +121,8 @@ class Cell:
         if scores:
             return scores[0]
         solver = self.trial.solver
-        regression = not self.rows and solver is not None and solver.build().task == "regression"
+        known = solver if solver is not None and solver.ready and not self.rows else None
+        regression = known is not None and known.build().task == "regression"
         return QUANTITIES["relative_error" if regression else "accuracy"]
 
     def of(self, name: str, busy: bool = False) -> Summary | None:
@@ -230,7 +231,7 @@ def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str
     return [
         cell
         for peers in by_setting(cells)
-        for cell in sorted(peers, key=lambda cell: cell.trial.map is not None)
+        for cell in sorted(peers, key=lambda cell: (not cell.trial.exact, cell.trial.baseline))
     ]
 
 
@@ -241,7 +242,7 @@ def by_setting(cells: Iterable[Cell]) -> list[list[Cell]]:
 
 def exact_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
     """Return the exact kernel SVM of the same setting, or the best one by score; None if none is planned."""
-    same = [other for other in cells if other.trial.map is None and other.setting == cell.setting]
+    same = [other for other in cells if other.trial.exact and other.setting == cell.setting]
     return best_of(same) or next(iter(same), None)
 
 

@@ -148,13 +148,13 @@ def _method(
     the name includes the solver.
     """
     trial = cell.trial
-    alike = [other.trial for other in cells if (other.trial.map is None) == (trial.map is None)]
+    alike = [other.trial for other in cells if other.trial.role == trial.role]
     used = [solver for other in alike if (solver := other.solver or other.measure) is not None]
     own = trial.solver or trial.measure
     assert own is not None
     solver_text = component(own, used, hidden)
     if trial.map is None:
-        return f"exact, {solver_text}"
+        return f"{trial.role}, {solver_text}"
     maps = [other.trial.map for other in cells if other.trial.map is not None]
     text = component(trial.map, maps, hidden)
     several = len({str(other.identity()) for other in used}) > 1
@@ -169,6 +169,8 @@ def component(own: Component, others: Sequence[Component], hidden: Collection[st
 
 
 def _name(own: Component) -> str:
+    if own.place is not None:
+        return own.name.rpartition(":")[2]
     return _NAMES.get(own.name, own.name.replace("_", " ").title())
 
 
@@ -178,7 +180,7 @@ def _with_differences(
     if any(other.name != own.name for other in namesakes):
         parts.append(_name(own))
     for key, value in own.parameters.items():
-        others = [other.parameters[key] for other in namesakes if other.name == own.name]
+        others = [other.parameters.get(key) for other in namesakes if other.name == own.name]
         named = key in _ALWAYS_NAMED and not own.label
         if key not in hidden and (named or any(other != value for other in others)):
             parts += _parameter(key, value, others)

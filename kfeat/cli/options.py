@@ -184,7 +184,7 @@ configs = options(_configs(required=True), overrides)
 _maps = click.option(
     "--maps",
     metavar="A,B",
-    help="Use only these maps; `exact` stands for the exact kernel method.",
+    help="Use only these maps; `exact` stands for the exact kernel method, `baseline` for the baselines.",
 )
 _no_exact = click.option("--no-exact", is_flag=True, help="Leave the exact kernel method out.")
 _changes = options(
@@ -194,6 +194,9 @@ _changes = options(
     _maps,
     _no_exact,
 )  # fmt: skip
+_no_code = click.option(
+    "--no-code", is_flag=True, help="Refuse configs that name classes or data by the place of their code."
+)
 _all = click.option(
     "--all", "every", is_flag=True, help="Show the scoreboard of CONFIGS, by default configs/."
 )
@@ -201,13 +204,14 @@ chooses_method = options(overrides, _maps, _no_exact)
 
 
 def takes_experiments(
-    *, changes: bool = True, data: bool = False, or_all: bool = False
+    *, changes: bool = True, data: bool = False, or_all: bool = False, code: bool = False
 ) -> Callable[[Command], Command]:
     """Return a decorator that gives a command CONFIGS, and with them the list `experiments`.
 
     A folder stands for all configs below it. With `changes` there are options that change the experiments.
     With `data` there are those of data, and the command gets `access`: the mirror, and whether the network is
-    forbidden. With `or_all` there is --all, which the command gets as `every`, and CONFIGS are configs/ by
+    forbidden. With `code` the command imports the classes that configs name by their place, unless --no-code
+    refuses them. With `or_all` there is --all, which the command gets as `every`, and CONFIGS are configs/ by
     default.
     """
 
@@ -215,7 +219,7 @@ def takes_experiments(
         @wraps(command)
         def with_experiments(
             configs: tuple[Path, ...], overrides: tuple[str, ...] = (), repeats: int | None = None,
-            maps: str | None = None, no_exact: bool = False, **others: Any,
+            maps: str | None = None, no_exact: bool = False, no_code: bool = False, **others: Any,
         ) -> Any:  # fmt: skip
             from kfeat.experiments.config import load_experiment
 
@@ -223,8 +227,10 @@ def takes_experiments(
                 raise click.UsageError("Missing argument 'CONFIGS...'; --all takes those in configs/")
             if data:
                 others["access"] = {name: others.pop(name) for name in ("mirror", "offline")}
+            chosen: Any = {"repeats": repeats, "maps": map_names(maps), "exact": not no_exact}
+            chosen["code"] = "refuse" if no_code else "run" if code else "name"
             experiments = [
-                load_experiment(file, overrides, repeats=repeats, maps=map_names(maps), exact=not no_exact)
+                load_experiment(file, overrides, **chosen)
                 for file in config_files(configs or (Path("configs"),))
             ]
             return command(experiments, **others)
@@ -232,6 +238,7 @@ def takes_experiments(
         chosen = [_configs(required=not or_all)]
         chosen += [_all] if or_all else []
         chosen += [_changes] if changes else []
+        chosen += [_no_code] if code else []
         return options(*chosen, verbosity, *([access] if data else []))(with_experiments)
 
     return decorate

@@ -21,7 +21,7 @@ Access = dict[str, Any]
 
 
 @click.command()
-@options.takes_experiments(data=True)
+@options.takes_experiments(data=True, code=True)
 @options.out
 @options.results
 @options.memory

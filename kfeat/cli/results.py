@@ -173,7 +173,7 @@ def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Tr
 
     groups: dict[tuple[str, str], dict[str, tuple[float, Trial]]] = {}
     for trial, row in candidates:
-        group = groups.setdefault((trial.data_key, trial.map.name if trial.map else "exact"), {})
+        group = groups.setdefault((trial.data_key, trial.describe()["map"]), {})
         cost = wall_seconds(row)
         if trial.cell not in group or cost < group[trial.cell][0]:
             group[trial.cell] = (cost, trial)

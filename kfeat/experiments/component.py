@@ -1,11 +1,13 @@
 """The keys of a config: strict mappings, names, lines of text and grids, and a trial's components.
 
-A component is a kernel, map, solver or measure as a config names it: a registered name and its parameters.
+A component is a kernel, map, solver or measure as a config names it: a registered name, or the place of a
+class (`my_map.py:Mine`), and its parameters.
 """
 
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from inspect import signature
 from itertools import chain, product
@@ -18,9 +20,11 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, ValidationInfo, create_model
 from pydantic_core import core_schema
 
-from kfeat.errors import ConfigError
+from kfeat.errors import ConfigError, KfeatError
 from kfeat.experiments.yaml import KeyPath, advice_on, problems_of, validation_error
 from kfeat.parameters import HANDED_IN, parameter_model
+from kfeat.place import FORMS, Place, entry_points
+from kfeat.text import say_once
 
 MAX_LENGTH = 500
 _PART = re.compile(r"[\w-][\w.-]{0,199}")
@@ -202,6 +206,18 @@ def _empty_axes(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[KeyPat
             yield path
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where a config lies (None: nowhere), and what may be done with code that it names by its place.
+
+    "run" imports and checks it. "name" does not: rows tell all that a report needs, if need be the version of
+    code that is not at hand. "refuse" raises.
+    """
+
+    path: Path | None = None
+    code: Literal["run", "name", "refuse"] = "run"
+
+
 _canonical = JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
@@ -227,9 +243,14 @@ class Component:
     label: str | None = None
 
     @classmethod
-    def of(cls, name: str, kind: Any, parameters: Mapping[str, Any], label: str | None = None) -> "Component":
+    def of(
+        cls, name: str, kind: Any, parameters: Mapping[str, Any], label: str | None = None,
+        origin: Origin | None = None,
+    ) -> "Component":  # fmt: skip
         """Return the component of class `kind` with these parameters; raises pydantic's ValidationError."""
-        model: Any = entry_model(kind).model_validate({"name": name, "label": label, **parameters})
+        model: Any = entry_model(kind).model_validate(
+            {"name": name, "label": label, **parameters}, context=origin
+        )
         fields = type(model).model_fields
         values = {key: getattr(model, key) for key in fields if key not in ("name", "label")}
         given = {key: value for key, value in values.items() if value != fields[key].default}
@@ -238,12 +259,31 @@ class Component:
     def build(self, **handed_in: Any) -> Any:
         """Return an instance; it gets those of `handed_in` (kernel, random_state, n_jobs) that it accepts."""
         own = {key: map_components(value, Component.build) for key, value in self.parameters.items()}
-        return self.cls(**own, **{name: handed_in[name] for name in taken(self.cls) if name in handed_in})
+        return self.cls(**{**{name: handed_in[name] for name in taken(self.cls) if name in handed_in}, **own})
+
+    @property
+    def place(self) -> Place | None:
+        """Return the place of a class that is not registered."""
+        return getattr(self.cls, "place", None)
+
+    def of_version(self, versions: Mapping[str, str]) -> "Component":
+        """Return the component with the version in `versions`, by its name, of code that is not at hand."""
+        if self.place is None or self.place.version:
+            return self
+        place = replace(self.place, version=versions.get(self.name, ""))
+        return replace(self, cls=replace(self.cls, place=place))
+
+    @property
+    def ready(self) -> bool:
+        """Return whether its class can be used without an import of code that a config names."""
+        return self.place is None or self.place.loaded
 
     @cached_property
     def formula(self) -> str:
-        """Return the formula of a kernel."""
-        return str(self.build().formula)
+        """Return the formula of a kernel; of a class by its place, its name and parameters."""
+        if self.place is None:
+            return str(self.build().formula)
+        return f"{self.place.name}({', '.join(f'{key}={value}' for key, value in self.given.items())})"
 
     @cached_property
     def key(self) -> str:
@@ -253,11 +293,15 @@ class Component:
     def identity(self) -> dict[str, Any]:
         """Return what determines this component's numbers, as plain JSON; all repeats of a cell share it."""
         numbers = self._numbers(Component.identity)
-        return {"name": self.name, "version": self.cls.algorithm_version, **numbers}
+        return {"name": self._identity, "version": self.cls.algorithm_version, **numbers}
 
     def draws(self) -> dict[str, Any]:
         """Return what its random numbers depend on, as plain JSON: everything except the versions."""
-        return {"name": self.name, **self._numbers(Component.draws)}
+        return {"name": self._identity, **self._numbers(Component.draws)}
+
+    @property
+    def _identity(self) -> str:
+        return self.name if self.place is None else self.place.text
 
     def _numbers(self, plain: Callable[["Component"], Any]) -> dict[str, Any]:
         moved: Mapping[str, Any] = getattr(self.cls, "identity_defaults", {})
@@ -270,6 +314,8 @@ class Component:
     def description(self) -> dict[str, Any]:
         """Return the name, the version and every parameter that its numbers depend on, as plain JSON."""
         numbers = {key: map_components(self.parameters[key], Component.description) for key in self.numeric()}
+        if self.place is not None:
+            numbers = {**self.cls.defaults(), **numbers}
         return {"name": self.name, "version": self.cls.algorithm_version, **numbers}
 
     def entry(self) -> dict[str, Any]:
@@ -362,10 +408,10 @@ def registries() -> dict[str, Mapping[str, Any]]:
     return {"kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES}
 
 
-def read_component(entry: Any, part: str, kind: type = object) -> Component:
-    """Return the component of a config's entry without grids; its `name` selects the class.
+def read_component(entry: Any, part: str, kind: type = object, origin: Origin | None = None) -> Component:
+    """Return the component of a config's entry without grids; its `name` selects the class, or is its place.
 
-    The class must be a subclass of `kind`. Raises pydantic's ValidationError.
+    A registered class must be a subclass of `kind`. Raises pydantic's ValidationError.
     """
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         such = f", as in {{name: {entry}}}" if isinstance(entry, str) else ""
@@ -373,14 +419,52 @@ def read_component(entry: Any, part: str, kind: type = object) -> Component:
     parameters = dict(entry)
     name, label = parameters.pop("name"), parameters.pop("label", None)
     registry = registries()[part]
+    if name not in registry and (place := name if ":" in name else entry_points(f"kfeat.{part}s").get(name)):
+        return _by_place(name, place, part, parameters, label, origin or Origin())
     if name not in registry or not issubclass(registry[name], kind):
         suitable = [other for other, cls in registry.items() if issubclass(cls, kind)]
         unknown_or_other = "unsuitable" if name in registry else "unknown"
-        raise validation_error([(["name"], f"{unknown_or_other} {part} '{name}'{advice_on(name, suitable)}")])
+        advice = f"; a class has a place: {FORMS}" if "." in name else advice_on(name, suitable)
+        text = f"{unknown_or_other} {part} '{name}'{advice}"
+        raise validation_error([(["name"], text)])
     try:
-        return Component.of(name, registry[name], parameters, label)
+        return Component.of(name, registry[name], parameters, label, origin)
     except ValidationError as error:
         raise validation_error(problems_of(error, entry, parameters_of(registry[name]))) from None
+
+
+# The parameters of classes by their places that configs of this process have given, by part.
+PARAMETERS: dict[str, set[str]] = {}
+
+
+def _by_place(
+    name: str, text: str, part: str, parameters: dict[str, Any], label: str | None, origin: Origin
+) -> Component:
+    """Return the component of a class by its place; raises ValidationError if it is refused or unsuitable."""
+    from kfeat.experiments.foreign import Foreign
+
+    try:
+        if origin.code == "refuse":
+            raise ConfigError(f"'{text}' is code, which --no-code refuses")
+        folder, needed = origin.path and origin.path.parent, origin.code == "run"
+        cls = Foreign(part, Place.of(text, folder, needed))
+        component = Component(name, cls, parameters, parameters, label and one_line(label))
+        if origin.code == "run":
+            said = f"{cls.place.path if cls.place.module is None else cls.place.module} is imported"
+            say_once(
+                logging.WARNING, f"{said}, since {origin.path.name if origin.path else 'a config'} names it"
+            )
+            problems = list(cls.problems(parameters))
+            if problems:
+                raise validation_error(((key,), problem) for key, problem in problems)
+            if part == "kernel":
+                component.build()
+    except (KfeatError, ValueError) as error:
+        if isinstance(error, ValidationError):
+            raise
+        raise validation_error([(["name"], str(error))]) from None
+    PARAMETERS.setdefault(part, set()).update(parameters)
+    return component
 
 
 @dataclass(frozen=True)
@@ -388,16 +472,16 @@ class Entry:
     """How a config's entry is validated as a kernel, map, solver or measure (`part`).
 
     The class must be a subclass of `kind`. A solver may have a role: `mapped` solvers train on features,
-    `exact` solvers on a kernel.
+    `exact` solvers on a kernel, a `baseline` on the prepared rows.
     """
 
     part: str
-    role: Literal["mapped", "exact"] | None = None
+    role: Literal["mapped", "exact", "baseline"] | None = None
     kind: type = object
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         """Return pydantic's schema; the entry's `name` selects its model at validation."""
-        return core_schema.no_info_plain_validator_function(self._read)
+        return core_schema.with_info_plain_validator_function(self._read)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         """Return the JSON Schema: one alternative per class, by its name, or a list of names.
@@ -410,12 +494,14 @@ class Entry:
         entries: list[Any] = [handler(entry_model(cls).__pydantic_core_schema__) for cls in classes.values()]
         names = {"type": "array", "items": {"enum": list(classes)}, "minItems": 1}
         several = {"type": "object", "properties": {"name": names}, "required": ["name"]}
-        return {"anyOf": [*entries, several]}
+        place = {"type": "string", "pattern": ":", "description": f"The place of a class: {FORMS}."}
+        other = {"type": "object", "properties": {"name": place}, "required": ["name"]}
+        return {"anyOf": [*entries, several, other]}
 
-    def _read(self, entry: Any) -> Component:
-        component = read_component(entry, self.part, self.kind)
-        if not self._fits(component.cls):
-            ours, theirs = ("features", "a kernel") if self.role == "mapped" else ("a kernel", "features")
+    def _read(self, entry: Any, info: ValidationInfo) -> Component:
+        component = read_component(entry, self.part, self.kind, info.context)
+        if component.ready and not self._fits(component.cls):
+            ours, theirs = ("a kernel", "features") if self.role == "exact" else ("features", "a kernel")
             raise validation_error([((), f"{component.name} trains on {theirs}, not on {ours}")])
         return component
 

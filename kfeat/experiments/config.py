@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from inspect import getdoc
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, MinLen
 from pydantic import AfterValidator, ValidationError, ValidationInfo, field_validator
@@ -26,6 +26,7 @@ from kfeat.experiments.component import (
     Component,
     Line,
     Name,
+    Origin,
     Strict,
     configs_above,
     entry_model,
@@ -54,7 +55,8 @@ from kfeat.experiments.yaml import (
 )
 from kfeat.parameters import HANDED_IN, did_you_mean, parameter_model
 
-EXACT = "exact"  # the value of `map` for a method without a map, in `for:` and in --maps
+# The values of `map` for methods without a map, in `for:` and in --maps.
+EXACT, BASELINE = "exact", "baseline"
 SHARED = [field.alias or name for name, field in Setting.model_fields.items()]  # keys that settings share
 
 
@@ -102,7 +104,7 @@ class ExperimentFile(Strict):
     @classmethod
     def _exist(cls, names: list[str], info: ValidationInfo) -> list[str]:
         """Refuse names without a config, if the folder of configs is known."""
-        root = configs_above(info.context) if info.context else None
+        root = configs_above(info.context.path) if info.context else None
         if root is None:
             return names
         problems: list[tuple[KeyPath, str]] = []
@@ -160,8 +162,11 @@ def load_experiment(
     repeats: int | None = None,
     maps: Sequence[str] | None = None,
     exact: bool = True,
+    code: Literal["run", "name", "refuse"] = "name",
 ) -> Experiment:
     """Return the experiment in `path`, with `key=value` overrides and the command line's choices.
+
+    `code` says what is done with classes that it names by their place: see `Origin`.
 
     Raises ConfigError, which lists every problem of the file with its line and path, and for an override
     whose values do not reach what is run.
@@ -172,7 +177,7 @@ def load_experiment(
         raw = deepcopy(file) if some else file
         for override in some:
             apply_override(raw, override, SHARED)
-        whole = _typed(raw, path, repeats)
+        whole = _typed(raw, path, repeats, code)
         return whole, _selected(whole, maps, exact, repeats)
 
     whole, experiment = typed(overrides)
@@ -200,10 +205,10 @@ def _handed_down(raw: Mapping[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in raw.items() if key not in shared}, "settings": settings}
 
 
-def _typed(file: Document, path: Path, repeats: int | None) -> Experiment:
+def _typed(file: Document, path: Path, repeats: int | None, code: Any) -> Experiment:
     place = path.resolve()
     try:
-        content = ExperimentFile.model_validate(_handed_down(file.value), context=place)
+        content = ExperimentFile.model_validate(_handed_down(file.value), context=Origin(place, code))
     except ValidationError as error:
         raise config_error(error, ExperimentFile, file, path) from None
     if (trials := sum(setting.count_trials(repeats) for setting in content.settings)) > MAX_TRIALS:
@@ -223,8 +228,8 @@ def _selected(
     Raises ConfigError for a name that the experiment does not have, and if nothing remains to run.
     """
     known = list(dict.fromkeys(item.name for setting in experiment.settings for item in setting.maps))
-    if any(setting.exact_solvers for setting in experiment.settings):
-        known.append(EXACT)
+    known += [EXACT] * any(setting.exact_solvers for setting in experiment.settings)
+    known += [BASELINE] * any(setting.solvers.baseline for setting in experiment.settings)
     names = known if names is None else names
     if unknown := [name for name in names if name not in known]:
         raise ConfigError(
@@ -232,11 +237,13 @@ def _selected(
             f"there are: {', '.join(known) or 'none'}"
         )
     settings = [_of_setting(setting, names, exact and EXACT in names) for setting in experiment.settings]
-    running = [setting for setting in settings if setting.maps or setting.exact_solvers]
+    running = [
+        setting for setting in settings if setting.maps or setting.exact_solvers or setting.solvers.baseline
+    ]
     if not running:
         raise ConfigError(
             f"{experiment.path}: nothing to run: no map with a `mapped` solver or a `measure`, "
-            "and no `exact` solver"
+            "and no `exact` solver or `baseline`"
         )
     if repeats is not None:
         running = [
@@ -257,7 +264,8 @@ def _of_setting(setting: Setting, names: Sequence[str], exact: bool) -> Setting:
     else:
         mapped = setting.mapped_solvers
     ran = setting.exact_solvers if exact else []
-    solvers = setting.solvers.model_copy(update={"mapped": mapped, "exact": ran})
+    baseline = setting.solvers.baseline if BASELINE in names else []
+    solvers = setting.solvers.model_copy(update={"mapped": mapped, "exact": ran, "baseline": baseline})
     update = {"maps": maps, "solvers": solvers}
     return setting.model_copy(update=update if ran else {**update, "exact_repeats": 1})
 

@@ -285,7 +285,8 @@ def _values(setting: Setting, kernel: Component) -> Iterator[tuple[str, str, Any
             default = getattr(protocol, key) == Protocol.model_fields[key].default
             yield f"protocol.{key}", "", value, default
     maps = setting.maps if setting.mapped_solvers or setting.measures else []
-    solvers = [*(setting.mapped_solvers if setting.maps else []), *setting.exact_solvers]
+    mapped = setting.mapped_solvers if setting.maps else []
+    solvers = [*mapped, *setting.exact_solvers, *setting.solvers.baseline]
     parts = {"kernel": [kernel], "map": maps, "solver": solvers, "measure": setting.measures}
     for part, items in parts.items():
         for item in items:

@@ -59,7 +59,8 @@ class Trial:
 
     `fingerprint` is None if the content of the data is not known: such a trial can be counted and named, but
     it has no row, and its source distinguishes it from others. `memory` is how the trial runs; it is not
-    part of its identity.
+    part of its identity. A `baseline` is trained on the prepared rows: it has neither map nor kernel, and
+    `kernel` is that of the methods beside which it is shown.
     """
 
     source: Source
@@ -72,6 +73,22 @@ class Trial:
     seed: int
     measure: Component | None = None
     memory: Memory = "in_core"
+    baseline: bool = False
+
+    @property
+    def role(self) -> str:
+        """Return the role of its solver: mapped, exact or baseline."""
+        return "baseline" if self.baseline else "exact" if self.map is None else "mapped"
+
+    @property
+    def exact(self) -> bool:
+        """Return whether it is an exact kernel method."""
+        return self.role == "exact"
+
+    @property
+    def own_kernel(self) -> Component | None:
+        """Return the kernel that its numbers depend on; None for a baseline."""
+        return None if self.baseline else self.kernel
 
     @property
     def data_key(self) -> str:
@@ -113,7 +130,7 @@ class Trial:
     def _parts(self) -> dict[str, str]:
         """Return what determines the numbers of all repeats, each part as canonical JSON."""
         setting = {"dataset": canonical_json(self.data_key), "protocol": _protocol_key(self.protocol)}
-        components = {"kernel": self.kernel, **self.components}
+        components = {"kernel": self.own_kernel, **self.components}
         return setting | {part: item.key if item else "null" for part, item in components.items()}
 
     @cached_property
@@ -134,7 +151,8 @@ class Trial:
     def seeds(self) -> dict[str, int]:
         """Return the seeds of the split, the map and the solver, each below 2^31."""
         drawn = {**self._data, "repeat": self.repeat}
-        drawn |= {"kernel": self.kernel.draws(), "map": self.map and self.map.draws()}
+        kernel = self.own_kernel
+        drawn |= {"kernel": kernel and kernel.draws(), "map": self.map and self.map.draws()}
         return {
             "data": _seed(["data", self._data]),
             "map": _seed(["map", drawn]),
@@ -147,7 +165,7 @@ class Trial:
 
     @cached_property
     def _flat(self) -> Mapping[str, Any]:
-        parts = {"kernel": self.kernel, **self.components}
+        parts = {"kernel": self.own_kernel, **self.components}
         record = {
             "dataset": dataset_name(self.source),
             "source": described(self.source) if isinstance(self.source, Generator) else None,
@@ -166,7 +184,9 @@ def plan(experiment: Experiment, fingerprints: Mapping[Source, str]) -> list[Tri
 
     `fingerprints` maps each dataset to the hash of its content; trials of other datasets have no rows.
     """
-    trials = {trial.id: trial for trial in every_trial(experiment, fingerprints)}
+    trials: dict[str, Trial] = {}
+    for trial in every_trial(experiment, fingerprints):
+        trials.setdefault(trial.id, trial)
     return list(trials.values())
 
 
@@ -183,6 +203,9 @@ def every_trial(experiment: Experiment, fingerprints: Mapping[Source, str]) -> I
             methods += [
                 Trial(*common, item, None, 0, seed, measure)
                 for item, measure in product(here.maps, here.measures)
+            ]
+            methods += [
+                Trial(*common, None, solver, 0, seed, baseline=True) for solver in here.solvers.baseline
             ]
             exact = [Trial(*common, None, solver, 0, seed) for solver in here.exact_solvers]
             # An exact solver is not random: it repeats to measure times, or runs once on each random split.
@@ -293,7 +316,7 @@ def estimates(
 def _described(trial: Trial) -> Row:
     """Return what a row says of the components of a trial."""
     parts = {part: item and item.description() for part, item in trial.components.items()}
-    kernel = trial.kernel.description()
+    kernel = trial.own_kernel and trial.own_kernel.description()
     return {"dataset": dataset_name(trial.source), "kernel": kernel, "memory": trial.memory, **parts}
 
 
@@ -301,20 +324,25 @@ def work_of(row: Row, shape: Shape | None = None) -> Work:
     """Return the work of the trial of a row; without a `shape`, the shape of the data is that in the row."""
     shape = shape or _shape_in(row)
     solver, measure = row.get("solver") or {}, row.get("measure") or {}
-    method = row["map"]["name"] if row["map"] else "exact", (solver or measure)["name"]
+    exact = not row["map"] and row["kernel"] is not None
+    method = (
+        row["map"]["name"] if row["map"] else "exact" if exact else "baseline",
+        (solver or measure)["name"],
+    )
+    kernel = row["kernel"]["name"] if row["kernel"] else ""
     n, classes = shape.n_train, len(shape.classes)
     return Work(
-        kind=(row["dataset"], row["kernel"]["name"], *method),
+        kind=(row["dataset"], kernel, *method),
         n=min(measure.get("n_rows") or n, n),
         rows=n + shape.n_test,
         d=shape.n_features,
-        D=_columns(row["map"], shape.n_features) if row["map"] else None,
+        D=None if exact else _columns(row["map"] or {"n_components": shape.n_features}, shape.n_features),
         k=classes if classes > 2 else 1,
         pair=min(sum(shape.classes[:2]) or 1.0, 1.0) * n,
         stored=shape.stored,
         generated=shape.generated,
         draws=measure.get("n_draws", 1) if measure else 0,
-        gram="n_rows" in measure or (not row["map"] and row["kernel"]["name"] not in NATIVE),
+        gram="n_rows" in measure or (exact and kernel not in NATIVE),
         on_disk=row.get("memory") == "out_of_core",
         bytes=8 if (row.get("protocol") or {}).get("dtype") == "float64" else 4,
     )

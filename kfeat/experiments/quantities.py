@@ -6,11 +6,13 @@ that a new measure is one file.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 Row = Mapping[str, Any]
 Read = Callable[[Row], float | None]
 
+MEASURED = "measured."  # begins the names of quantities of measures by their place
 SCORE = "score"  # stands for the quantity by which a row's trial is judged
 # The names of sums of phases. As in the papers, mapping the training rows counts as training time.
 PHASES = {
@@ -101,7 +103,14 @@ def declare(*quantities: Quantity) -> None:
 def score_of(row: Row) -> Quantity | None:
     """Return the quantity by which the row's trial is judged."""
     scores = (quantity for quantity in QUANTITIES.values() if quantity.score)
-    return next((score for score in scores if score.read(row) is not None), None)
+    known = next((score for score in scores if score.read(row) is not None), None)
+    return known or next(map(measured_quantity, row.get("measured", ())), None)
+
+
+@cache
+def measured_quantity(name: str) -> Quantity:
+    """Return the quantity `measured.NAME`: a number that a measure by its place returns under this name."""
+    return Quantity(f"{MEASURED}{name}", name, at("measured", name), spec=".4g", note=f"{name}, {{spread}}")
 
 
 def at(*path: str, factor: float = 1.0) -> Read:

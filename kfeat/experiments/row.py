@@ -53,7 +53,7 @@ class _Part(TypedDict):
 
 class _Component(_Part):
     name: Text
-    version: Count
+    version: Count | Text  # of a class by its place, the hash of its file or the version of its distribution
 
 
 class _Packages(BaseModel):
@@ -103,7 +103,7 @@ class _Header(_Part):
     source: dict[str, Any] | None
     fingerprint: str
     protocol: dict[str, Any]
-    kernel: _Component
+    kernel: _Component | None
     map: _Component | None
     solver: NotRequired[_Component | None]
     measure: NotRequired[_Component | None]
@@ -133,6 +133,7 @@ class _Done(_Header):
     kernel_error: NotRequired[_KernelError]
     mean_square: NotRequired[Score]
     bound_ratio: NotRequired[Score]
+    measured: NotRequired[Annotated[dict[Text, Score], MinLen(1)]]
 
 
 class _Failed(_Header):
@@ -214,6 +215,10 @@ def _score_problems(row: Row) -> Iterator[str]:
     measure = row.get("measure")
     if measure is None and row.get("solver") is None:
         yield "expected a solver or a measure (got neither)"
+        return
+    if measure and isinstance(measure["version"], str):  # a measure by its place
+        if "measured" not in row:
+            yield "measured: missing"
         return
     if measure and measure["name"] not in MEASURES:
         yield f"measure.name: expected one of {', '.join(MEASURES)} (got {measure['name']!r})"

@@ -15,6 +15,7 @@ from kfeat.data.sources import FileSource, dataset_name, entry
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Again, Trial, described, plan
+from kfeat.experiments.quantities import PARTS
 from kfeat.experiments.row import Row, gathered_rows, read_rows
 from kfeat.experiments.schedule import Engine, ExperimentRun, Observer, Scheduler
 from kfeat.experiments.setting import check_tasks, known_task
@@ -48,7 +49,9 @@ def plan_from_rows(
     fails, the last rows decide. Without any hash no row can belong to the dataset, and its trials have none.
     """
     named: dict[str, dict[str, None]] = {}
+    versions: dict[str, str] = {}  # of code, which may not be at hand
     for row in rows:
+        versions |= {item["name"]: item["version"] for part in PARTS if (item := row.get(part))}
         contents = named.setdefault(_source_key(row["dataset"], row["source"]), {})
         contents.pop(row["fingerprint"], None)
         contents[row["fingerprint"]] = None
@@ -56,6 +59,8 @@ def plan_from_rows(
         source: (known or {}).get(source) or _known_hash(source) or _hash_in_rows(named, source)
         for source in experiment.datasets
     }
+    settings = [setting.of_versions(versions) for setting in experiment.settings]
+    experiment = experiment.model_copy(update={"settings": settings})
     return plan(experiment, {source: content for source, content in hashes.items() if content is not None})
 
 
@@ -97,6 +102,17 @@ def _hash_in_rows(named: Mapping[str, Iterable[str]], source: Source) -> str | N
 def rows_of(experiment: Experiment, root: Path) -> dict[str, Row]:
     """Return the rows of an experiment below `root`: its own, and those of `rows_from`."""
     return gathered_rows(root, [experiment.name, *experiment.rows_from])
+
+
+def _say_edited(trials: Iterable[Trial], rows: Mapping[str, Row]) -> None:
+    """Log which code by its place has changed since all of its rows were made: its trials run again."""
+    used = {item.name: item for trial in trials for item in trial.components.values() if item and item.place}
+    for name, item in used.items():
+        of_name = [
+            part for row in rows.values() for part in map(row.get, PARTS) if part and part["name"] == name
+        ]
+        if of_name and all(part["version"] != item.cls.algorithm_version for part in of_name):
+            say_once(logging.WARNING, f"{name} has changed since its rows were made: its trials run again")
 
 
 def neighbour_path(experiment: Experiment, name: str) -> Path:
@@ -153,6 +169,7 @@ def run_experiments(
 
     def chosen(experiment: Experiment) -> list[Trial]:
         trials = planned(experiment, progress=observer.downloads(), **access)
+        _say_edited(trials, rows_of(experiment, root))
         return [trial for trial in trials if only is None or trial.id in only]
 
     parts = {

@@ -13,8 +13,17 @@ from pydantic import AfterValidator
 from kfeat import data
 from kfeat.data.generators import Generator
 from kfeat.errors import ConfigError
-from kfeat.experiments.component import flat_entry, parameters_of, registries
-from kfeat.experiments.quantities import PARTS, QUANTITIES, SCORE, TITLES, Quantity, parameter_of
+from kfeat.experiments.component import PARAMETERS, flat_entry, parameters_of, registries
+from kfeat.experiments.quantities import (
+    MEASURED,
+    PARTS,
+    QUANTITIES,
+    SCORE,
+    TITLES,
+    Quantity,
+    measured_quantity,
+    parameter_of,
+)
 from kfeat.experiments.yaml import parse, validation_error
 from kfeat.parameters import did_you_mean, parameter_model
 
@@ -46,10 +55,16 @@ def _known_keys(registered: tuple[str, ...]) -> list[str]:
     return list(dict.fromkeys([*own, *parameters, *generated]))
 
 
+def by_place() -> list[str]:
+    """Return the keys of parameters of classes by their places."""
+    return [f"{part}.{name}" for part, names in PARAMETERS.items() for name in names]
+
+
 def switch_keys() -> list[str]:
     """Return every key that a switch can have; parameters also with their component's name in the key."""
     named = [f"{part}.{name}.{parameter}" for part, name, parameter in _parameters()]
-    return [*(key for key in known_keys() if not key.startswith("dataset.")), "repeats", *named]
+    own = [key for key in known_keys() if not key.startswith("dataset.")]
+    return [*own, *by_place(), "repeats", *named]
 
 
 def _parameters() -> Iterator[tuple[str, str, str]]:
@@ -64,7 +79,7 @@ def check_keys(selector: dict[str, Any]) -> dict[str, Any]:
 
     Values are not checked, since several configs may share printed numbers and tables.
     """
-    known = known_keys() if selector else []
+    known = [*known_keys(), *by_place()] if selector else []
     unknown = [key for key in selector if ".".join(key.split(".")[:2]) not in known]
     if unknown:
         raise validation_error(
@@ -108,7 +123,7 @@ def flat(row: Record) -> dict[str, Any]:
         if row.get(part) is not None:
             keys |= flat_entry(part, row[part])
         elif part == "map":
-            keys["map"] = "exact"
+            keys["map"] = "exact" if row["kernel"] is not None else "baseline"
     return keys
 
 
@@ -184,6 +199,8 @@ def quantity_named(name: str) -> Quantity:
     """Return the quantity of this name or of a parameter such as `solver.C`; raise ValueError for others."""
     if name in QUANTITIES:
         return QUANTITIES[name]
+    if name.startswith(MEASURED):
+        return measured_quantity(name.removeprefix(MEASURED))
     part, _, parameter = name.partition(".")
     if part in PARTS and parameter in known_parameters(part):
         return Quantity(name, TITLES.get(name, name), parameter_of(part, parameter))
@@ -195,7 +212,7 @@ def quantity_named(name: str) -> Quantity:
 def known_parameters(part: str) -> frozenset[str]:
     """Return the names of the parameters that kernels, maps, solvers or measures have."""
     models = (parameter_model(cls) for cls in registries()[part].values())
-    return frozenset(name for model in models for name in model.model_fields)
+    return frozenset(name for model in models for name in model.model_fields) | PARAMETERS.get(part, set())
 
 
 def known_quantity(name: str) -> str:

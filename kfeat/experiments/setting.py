@@ -1,7 +1,7 @@
 """One setting of an experiment: the data and what runs on them, and checks that these fit together."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Annotated, Any, get_args, get_type_hints
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Self, get_args, get_type_hints
 
 from annotated_types import Ge, MinLen
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
@@ -42,6 +42,8 @@ def unsupported(item: Component, kernels: Sequence[Component]) -> Iterator[str]:
     from kfeat.maps import maps_for
 
     for kernel in kernels:
+        if not (item.ready and kernel.ready):
+            continue
         instance = kernel.build()
         if not item.cls.supports(instance):
             able = ", ".join(maps_for(instance)) or "none"
@@ -49,16 +51,23 @@ def unsupported(item: Component, kernels: Sequence[Component]) -> Iterator[str]:
             continue
         try:
             instance.check()
-            item.build().check_kernel(instance)  # also checks inner maps
+            if item.place is None:
+                item.build().check_kernel(instance)  # also checks inner maps
         except KfeatError as error:
             yield str(error)
 
 
 class Solvers(Strict):
-    """The solvers: linear ones on mapped features, and exact ones on the kernel."""
+    """The solvers: linear ones on mapped features, exact ones on the kernel, others on the prepared rows."""
 
     mapped: Annotated[list[Annotated[Component, Entry("solver", "mapped")]], Grids()] = []
     exact: Annotated[list[Annotated[Component, Entry("solver", "exact")]], Grids()] = []
+    baseline: Annotated[list[Annotated[Component, Entry("solver", "baseline")]], Grids()] = []
+
+    @property
+    def all(self) -> list[Component]:
+        """Return the solvers of every role."""
+        return [*self.mapped, *self.exact, *self.baseline]
 
 
 class Setting(Strict):
@@ -66,7 +75,8 @@ class Setting(Strict):
 
     `repeats` is how often each map is drawn. `exact_repeats` is how often an exact solver runs on a fixed
     split: this gives only the spread of its seconds, since its score is the same each time. On random splits
-    an exact solver runs once on each of the `repeats` splits, as the maps do.
+    an exact solver runs once on each of the `repeats` splits, as the maps do. A baseline uses neither map nor
+    kernel; it runs `repeats` times, and stands beside the methods of the first kernel.
 
     With `memory: out_of_core` features and dense rows stay on the disk and reach the solver in batches;
     numbers agree with those in memory up to rounding.
@@ -98,11 +108,23 @@ class Setting(Strict):
         """Return the solvers that train on a kernel."""
         return self.solvers.exact
 
+    def of_versions(self, versions: Mapping[str, str]) -> Self:
+        """Return the setting with these versions, by name, of code that is not at hand."""
+
+        def known(items: list[Component]) -> list[Component]:
+            return [item.of_version(versions) for item in items]
+
+        solvers = self.solvers.model_copy(update={role: known(items) for role, items in self.solvers})
+        parts = {part: known(getattr(self, part)) for part in ("kernels", "maps", "measures")}
+        return self.model_copy(update={"solvers": solvers, **parts})
+
     def count_trials(self, repeats: int | None) -> int:
         """Return the largest number of trials; `repeats` replaces the setting's own numbers of repeats."""
         drawn = repeats or self.repeats
         exact_runs = max(drawn, repeats or self.exact_repeats)
-        methods = len(self.maps) * (len(self.mapped_solvers) + len(self.measures))
+        methods = len(self.maps) * (len(self.mapped_solvers) + len(self.measures)) + len(
+            self.solvers.baseline
+        )
         cells = len(self.datasets) * len(self.protocols) * len(self.kernels)
         return cells * (drawn * methods + exact_runs * len(self.exact_solvers))
 
@@ -117,7 +139,7 @@ class Setting(Strict):
     @classmethod
     def _alone(cls, measures: list[Component], info: ValidationInfo) -> list[Component]:
         solvers = info.data.get("solvers", Solvers())
-        if measures and (solvers.mapped or solvers.exact):
+        if measures and solvers.all:
             raise validation_error([((), "replaces `solvers`; use only one of the two")])
         return measures
 
@@ -127,10 +149,15 @@ class Setting(Strict):
         from kfeat.solvers import SOLVERS
 
         solvers = info.data.get("solvers", Solvers())
-        whole = "a `measure`" if info.data.get("measures") else "an `exact` solver" if solvers.exact else ""
         if memory == "in_core":
             return memory
-        if whole:
+        others = {
+            "a `measure`": info.data.get("measures"),
+            "an `exact` solver": solvers.exact,
+            "a `baseline`": solvers.baseline,
+            "a map by its place": [item for item in info.data.get("maps", []) if item.place],
+        }
+        if whole := next((name for name, items in others.items() if items), None):
             text = f"{whole} needs all rows in memory: give it its own setting"
             raise ValueError(f"{text}, without `memory: out_of_core`")
         able = [name for name, kind in SOLVERS.items() if kind.out_of_core != "no"]
@@ -152,14 +179,14 @@ def known_task(source: Source) -> Task | None:
 
 def wrong_tasks(sources: Sequence[Source], solvers: Solvers, task_of: TaskOf = known_task) -> list[str]:
     """Return a message for each solver and data of different tasks (classification, regression)."""
-    both = [*solvers.mapped, *solvers.exact]
-    tasks = {source: task_of(source) for source in sources} if both else {}
+    known = [solver for solver in solvers.all if solver.ready]
+    tasks = {source: task_of(source) for source in sources} if known else {}
     return [
         f"{solver.name} with these parameters is for {solver.build().task}, "
         f"{source if isinstance(source, str) else source.name} is for {task}; solvers that fit: "
-        f"{', '.join(_fitting(task, solver.cls.needs_kernel))}"
+        f"{', '.join(_fitting(task, solver in solvers.exact))}"
         for source, task in tasks.items()
-        for solver in both
+        for solver in known
         if task is not None and solver.build().task != task
     ]
 

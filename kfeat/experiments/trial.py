@@ -108,7 +108,7 @@ def header(trial: Trial) -> dict[str, Any]:
             "version": trial.protocol.algorithm_version,
             **trial.protocol.model_dump(mode="json"),
         },
-        "kernel": trial.kernel.description(),
+        "kernel": trial.own_kernel and trial.own_kernel.description(),
         **{part: item and item.description() for part, item in trial.components.items()},
         "repeat": trial.repeat,
         "seed": trial.seed,
@@ -126,10 +126,11 @@ def load_data(trial: Trial, **access: Any) -> Dataset:
 def estimators(trial: Trial, data: Dataset, n_jobs: int | None = None) -> tuple[Any, Any, Any]:
     """Return the kernel of a trial, its bandwidths learnt from the training rows; its map and its solver.
 
-    Where the trial has no map or no solver, that is None. Raises SolverError if the solver is for another
-    task.
+    Where the trial has no kernel, map or solver, that is None. Raises SolverError if the solver is for
+    another task.
     """
-    kernel = trial.kernel.build().resolve(data.X_train, trial.seeds["data"])
+    own = trial.own_kernel
+    kernel = own and own.build().resolve(data.X_train, trial.seeds["data"])
     feature_map = trial.map and trial.map.build(kernel=kernel, random_state=trial.seeds["map"], n_jobs=n_jobs)
     if trial.solver is None:
         return kernel, feature_map, None
@@ -182,7 +183,7 @@ def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, 
     if feature_map is not None:
         # Rows on disk are not checked for finite values here, since mapping checks them.
         with clock("map_fit"), config_context(assume_finite=trial.memory == "out_of_core"):
-            feature_map.fit(train)
+            feature_map.fit(train, data.y_train)
         train = features(trial, feature_map, train, clock("map_train"), columns.see)
         test = features(trial, feature_map, test, clock("map_test"))
     solver = with_codes(solver, data.label_names)
@@ -203,7 +204,7 @@ def _learnt(trial: Trial, kernel: Any, **fitted: Any) -> dict[str, dict[str, flo
 
     `fitted` has the map and the solver, by part; None for one that is missing.
     """
-    values = {"kernel": dict(_bandwidths(trial.kernel, kernel))}
+    values = {"kernel": dict(_bandwidths(trial.kernel, kernel)) if kernel is not None else {}}
     values |= {
         part: estimator.learnt_parameters() for part, estimator in fitted.items() if estimator is not None
     }
@@ -212,6 +213,8 @@ def _learnt(trial: Trial, kernel: Any, **fitted: Any) -> dict[str, dict[str, flo
 
 def _bandwidths(component: Component, kernel: Any, place: str = "") -> Iterator[tuple[str, float]]:
     """Yield each parameter that is given by a rule and its value on the data, also of inner kernels."""
+    if component.place is not None:
+        return
     for name, value in sorted(component.parameters.items()):
         resolved = getattr(kernel, name)
         if isinstance(value, str):

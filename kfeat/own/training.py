@@ -48,6 +48,7 @@ def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) ->
     Raises ConfigError, naming the choices, where the experiment has several datasets,
     protocols, kernels, maps or solvers, or a measure.
     """
+    refuse_code(experiment)
     trials = [trial for trial in planned(experiment, **access) if trial.repeat == 0]
     if any(trial.measure is not None for trial in trials):
         raise ConfigError(f"{experiment.path}: a `measure` trains nothing; give `solvers` instead")
@@ -62,6 +63,17 @@ def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) ->
             "--set KEY=VALUE"
         )
     return trials[0]
+
+
+def refuse_code(experiment: Experiment) -> None:
+    """Raise ConfigError if a class is named by its place: model files hold kfeat's own classes alone."""
+    for setting in experiment.settings:
+        for item in (*setting.kernels, *setting.maps, *setting.solvers.all):
+            if item.place is not None:
+                raise ConfigError(
+                    f"{experiment.path}: a model file holds classes of kfeat alone, so {item.name} cannot be "
+                    "kept; choose others with --maps NAME, or another config"
+                )
 
 
 def _choices(trials: Sequence[Trial]) -> list[str]:
@@ -127,7 +139,7 @@ def as_config(trial: Trial, title: str, repeats: int = 1) -> dict[str, Any]:
         "protocol": trial.protocol.given(),
         "kernel": _entry(trial.kernel),
         **({} if trial.map is None else {"maps": [_entry(trial.map)]}),
-        "solvers": {"exact" if trial.map is None else "mapped": _entry(trial.solver)},
+        "solvers": {trial.role: _entry(trial.solver)},
         "repeats": repeats,
         "seed": trial.seed,
         **({} if trial.memory == "in_core" else {"memory": trial.memory}),
@@ -174,6 +186,7 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
     If each repeat draws its own split, the search uses that of the first. Raises ConfigError where there are
     several datasets or protocols.
     """
+    refuse_code(experiment)
     protocols = list(dict.fromkeys(chain(*(setting.protocols for setting in experiment.settings))))
     for kind, values in (("dataset", experiment.datasets), ("protocol", protocols)):
         if len(values) != 1:

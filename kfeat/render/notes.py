@@ -103,7 +103,7 @@ def _of_runs(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
         lines.append("timed: how many of the runs had the machine to themselves; the seconds are theirs.")
     few = {number for cell in cells for phase in PHASES if (number := cell.shown(phase).runs)}
     # The list of all cells has signs at its speed-ups only, where there is an exact kernel SVM.
-    if few and (experiment.table or any(cell.trial.map is None for cell in cells)):
+    if few and (experiment.table or any(cell.trial.exact for cell in cells)):
         signs = ", ".join(str(number).translate(RAISED) for number in sorted(few))
         count = "one timed run" if few == {1} else "so many timed runs"
         lines.append(

@@ -12,7 +12,7 @@ from kfeat.analysis.cells import PHASES, Cell
 from kfeat.analysis.judgement import Judgement, judge_experiments, own_or_published
 from kfeat.experiments.clock import MACHINE
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.quantities import QUANTITIES, SCORE, Quantity
+from kfeat.experiments.quantities import MEASURED, QUANTITIES, SCORE, Quantity
 from kfeat.experiments.row import ROWS, Row, counts_as_timed, folders_with_rows, precedence, read_rows
 from kfeat.experiments.selectors import flat, ids_beginning, learnt_values
 from kfeat.render.table import MISSING, Table, paragraph, value_text, with_unit
@@ -41,6 +41,7 @@ def record(row: Row) -> Record:
     numbers: Record = {}
     if row["status"] == "done":
         numbers = {column(quantity): quantity.read(row) for quantity in QUANTITIES.values()}
+        numbers |= {f"{MEASURED}{name}": number for name, number in row.get("measured", {}).items()}
         numbers["converged"] = (row.get("solve") or {}).get("converged")
     made = {key: row.get(key) for key in ("threads", "verified", "fingerprint", "cell")}
     made |= {"timed": counts_as_timed(row)}

@@ -1,0 +1,310 @@
+"""Classes by their place as kernels, maps, solvers and measures: of a user's own file, or of any package.
+
+A class needs nothing of kfeat: a map is a transformer of scikit-learn, a solver a classifier or regressor, a
+kernel a callable k(X, Y), and a measure has `of(feature_map, X)`. kfeat gives them rows in a form that they
+take, checks what they return, and names the file and line of an error. Classes that derive from kfeat's
+FeatureMap, Kernel or Solver are used as they are.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from inspect import Parameter, Signature, signature
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, clone, is_regressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
+
+from kfeat.errors import CodeError, DataError
+from kfeat.kernels import Kernel
+from kfeat.kernels.base import as_operand, check_finite
+from kfeat.maps import FeatureMap
+from kfeat.memory import check_memory
+from kfeat.parameters import HANDED_IN, did_you_mean
+from kfeat.place import Place
+from kfeat.solvers import Solver
+
+METHODS = {
+    "kernel": ("__call__",),
+    "map": ("fit", "transform"),
+    "solver": ("fit", "predict"),
+    "measure": ("of",),
+}
+PLAIN = (bool, int, float, str, type(None))
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A class by its place, as the class of a component; it is imported when it is first needed.
+
+    Its version is that of the place. Its parameters are those of its constructor. A function that returns an
+    object of the kind serves as well.
+    """
+
+    part: str
+    place: Place
+
+    @property
+    def algorithm_version(self) -> str:
+        """Return the version of the code."""
+        return self.place.version
+
+    @property
+    def __signature__(self) -> Signature:
+        return signature(self.place.load())
+
+    @property
+    def needs_kernel(self) -> bool:
+        """Return whether a solver trains on a kernel; only those of kfeat do."""
+        return bool(getattr(self.place.load(), "needs_kernel", False))
+
+    @property
+    def out_of_core(self) -> str:
+        """Return how a solver trains on features that do not fit in memory."""
+        return str(getattr(self.place.load(), "out_of_core", "no"))
+
+    def supports(self, kernel: Kernel) -> bool:
+        """Return whether a map can approximate this kernel; one that is not of kfeat knows by itself."""
+        cls = self.place.load()
+        return bool(cls.supports(kernel)) if isinstance(cls, type) and issubclass(cls, FeatureMap) else True
+
+    def problems(self, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield what is wrong with the class or with parameters of these names, each with its key."""
+        cls = self.place.load()
+        wanted = METHODS[self.part]
+        missing = [name for name in wanted if not hasattr(cls, name)] if isinstance(cls, type) else []
+        if missing or not callable(cls):
+            lacks = f"has no {' and no '.join(missing)}" if missing else "is not a class"
+            where = self.place.line_of(CodeError())
+            yield "name", f"{self.place.text} {lacks}, so it is not a {self.part} ({where})"
+            return
+        known = self.__signature__.parameters
+        if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in known.values()):
+            return
+        for name in parameters:
+            if name not in known:
+                listed = ", ".join(known) or "none"
+                yield name, f"unknown key{did_you_mean(name, list(known))}; known: {listed}"
+        for name, parameter in known.items():
+            needed = parameter.default is Parameter.empty and parameter.kind is not Parameter.VAR_POSITIONAL
+            if needed and name not in parameters and name not in HANDED_IN:
+                yield name, "missing"
+
+    def defaults(self) -> dict[str, Any]:
+        """Return the defaults of the constructor that are plain values, for a row to be complete."""
+        known = self.__signature__.parameters
+        return {
+            name: item.default
+            for name, item in known.items()
+            if isinstance(item.default, PLAIN) and name not in HANDED_IN
+        }
+
+    def __call__(self, **parameters: Any) -> Any:
+        """Return an object with these parameters, in the form that a trial uses."""
+        kernel = parameters.get("kernel")
+        if self.part == "solver" and not self.needs_kernel:
+            parameters.pop("kernel", None)
+        with naming(self.place):
+            made = self.place.load()(**parameters)
+        if isinstance(made, FeatureMap | Kernel | Solver):
+            return made
+        return _FORMS[self.part](made, self.place, kernel)
+
+
+@contextmanager
+def naming(place: Place) -> Iterator[None]:
+    """Raise CodeError, with the file and line, for any error of the code of a place."""
+    try:
+        yield
+    except CodeError:
+        raise
+    except Exception as error:
+        raise CodeError(f"{place.line_of(error)}: {type(error).__name__}: {error}") from error
+
+
+def rows_for(estimator: Any, X: Any) -> Any:
+    """Return X, as a dense array unless the estimator's tags say that it takes sparse rows."""
+    if not issparse(X):
+        return X
+    try:
+        takes_sparse = get_tags(estimator).input_tags.sparse
+    except (AttributeError, TypeError):  # it has no tags
+        takes_sparse = False
+    return X if takes_sparse else dense(X, type(estimator).__name__)
+
+
+def dense(X: Any, user: str) -> Any:
+    """Return CSR rows as a dense array; raises DataError if it does not fit in memory."""
+    if not issparse(X):
+        return X
+    needed = X.shape[0] * X.shape[1] * X.dtype.itemsize
+    check_memory(f"the dense form of the rows for {user}", needed, "take fewer rows", DataError)
+    return X.toarray()
+
+
+class OtherMap(BaseEstimator):
+    """A transformer as a map; its features have the width, the precision and the form that it gives them."""
+
+    has_features = True
+
+    def __init__(self, transformer: Any, place: Place, kernel: Any) -> None:
+        self.transformer = transformer
+        self.place = place
+        self.kernel = kernel
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit the transformer to X (n, d), and to y if it takes targets."""
+        self.kernel_, self.kernel_offset_ = self.kernel, 0.0
+        takes_y = "y" in signature(self.transformer.fit).parameters
+        with naming(self.place):
+            self.transformer.fit(rows_for(self.transformer, X), *([y] if takes_y else []))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return its features of X (n, d), shape (n, D); raises CodeError for anything else."""
+        rows = rows_for(self.transformer, X)
+        with naming(self.place):
+            Z = self.transformer.transform(rows)
+            self._check(Z, rows)
+            return as_operand(Z)
+
+    def _check(self, Z: Any, X: Any) -> None:
+        """Raise CodeError unless Z has a row of finite numbers for each row of X, in its own memory."""
+        if np.ndim(Z) != 2 or np.shape(Z)[0] != X.shape[0]:
+            self._refuse(f"features of shape {np.shape(Z)} for {X.shape[0]:,} rows")
+        values, own = (A.data if issparse(A) else np.asarray(A) for A in (Z, X))
+        if values.dtype.kind == "f" and not np.isfinite(values.sum()) and not np.isfinite(values).all():
+            self._refuse("features that are NaN or infinite")
+        if np.may_share_memory(values, own):
+            self._refuse("a view of its input, which the next step may change; return a copy")
+
+    def _refuse(self, what: str) -> None:
+        raise CodeError(f"{self.place.line_of(CodeError())}: {self.place.name}.transform returned {what}")
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters of the transformer, such as random_state."""
+        self.transformer.set_params(**parameters)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of the transformer, such as random_state or n_components."""
+        if name.startswith("_") or name == "transformer":
+            raise AttributeError(name)
+        return getattr(self.transformer, name)
+
+    def learnt_parameters(self) -> dict[str, float]:
+        """Return no values: what the transformer learnt has no names that kfeat knows."""
+        return {}
+
+
+class OtherSolver:
+    """A classifier or regressor as a solver."""
+
+    def __init__(self, estimator: Any, place: Place, kernel: Any = None) -> None:
+        self.estimator, self.place = estimator, place
+
+    @property
+    def task(self) -> str:
+        """Return the task, by scikit-learn's tags."""
+        return "regression" if is_regressor(self.estimator) else "classification"
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on X (n, d) and y (n,); a warning that it has not converged is kept."""
+        rows = rows_for(self.estimator, X)
+        with warnings.catch_warnings(record=True) as caught, naming(self.place):
+            warnings.simplefilter("always", ConvergenceWarning)
+            self.estimator.fit(rows, y)
+        if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
+            self.converged_ = False
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return a label or a value for each row of X; raises CodeError for anything else."""
+        with naming(self.place):
+            predicted = np.asarray(self.estimator.predict(rows_for(self.estimator, X)))
+            if predicted.shape != (X.shape[0],):
+                raise CodeError(
+                    f"{self.place.line_of(CodeError())}: {self.place.name}.predict returned the shape "
+                    f"{predicted.shape} for {X.shape[0]:,} rows"
+                )
+        return predicted
+
+    @property
+    def class_weight(self) -> Any:
+        """Return the weights of classes that the estimator has, if any."""
+        return getattr(self.estimator, "class_weight", None)
+
+    @property
+    def n_iter_(self) -> int | None:
+        """Return the most iterations of a subproblem, where the estimator says so."""
+        counts = getattr(self.estimator, "n_iter_", None)
+        return None if counts is None else int(np.max(counts))
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters of the estimator."""
+        self.estimator.set_params(**parameters)
+        return self
+
+    def learnt_parameters(self) -> dict[str, float]:
+        """Return no values: what the estimator learnt has no names that kfeat knows."""
+        return {}
+
+
+class OtherKernel(Kernel):
+    """A callable k(X, Y) of dense rows as a kernel; Nystrom and the exact solvers take its Gram blocks."""
+
+    def __init__(self, function: Any, place: Place, kernel: Any = None) -> None:
+        self.function = function
+        self.place = place
+        self.kernel = kernel
+
+    @property
+    def formula(self) -> str:
+        """The kernel as tables print it."""
+        return self.place.name
+
+    def check(self) -> None:
+        """Check nothing: the callable checks its own parameters."""
+
+    def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
+        with naming(self.place):
+            block = np.asarray(self.function(dense(X, self.place.name), dense(Y, self.place.name)))
+            if block.shape != (X.shape[0], Y.shape[0]):
+                raise CodeError(
+                    f"{self.place.line_of(CodeError())}: the kernel returned the shape {block.shape} for "
+                    f"{X.shape[0]:,} and {Y.shape[0]:,} rows"
+                )
+        check_finite(block, f"values of {self.place.text}")
+        return block
+
+    def _diagonal(self, X: Any) -> NDArray[Any]:
+        steps = (X[start : start + 64] for start in range(0, X.shape[0], 64))
+        return np.concatenate([np.diagonal(self._tile(rows, rows)) for rows in steps] or [np.empty(0)])
+
+
+class OtherMeasure:
+    """An object with `of(feature_map, X)` as a measure; it returns numbers by name."""
+
+    def __init__(self, measure: Any, place: Place, kernel: Any = None) -> None:
+        self.measure, self.place = measure, place
+
+    def of(self, feature_map: Any, X: Any, clock: Callable[[str], Any], seed: int) -> dict[str, Any]:
+        """Return the numbers that measure an unfitted map on X (n, d), under the key `measured` of a row."""
+        with clock("measure"), naming(self.place):
+            numbers = {
+                str(name): float(number) for name, number in self.measure.of(clone(feature_map), X).items()
+            }
+        return {"measured": numbers, "columns": None}
+
+
+_FORMS: dict[str, Callable[..., Any]] = {
+    "kernel": OtherKernel,
+    "map": OtherMap,
+    "solver": OtherSolver,
+    "measure": OtherMeasure,
+}

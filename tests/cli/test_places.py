@@ -1,0 +1,318 @@
+"""Classes by their place in a config: maps, kernels, solvers, baselines and measures of the user's own."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kfeat.experiments.config import load_experiment
+from kfeat.experiments.row import read_rows
+from kfeat.text import say_once
+from tests.cli.commands import kfeat, refusal, succeed
+
+ROOT = Path(__file__).parents[2]
+SOURCE = """
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils import check_random_state
+
+
+class Mine(TransformerMixin, BaseEstimator):
+    def __init__(self, n_components=20, gamma=1.0, fault="", random_state=None):
+        self.n_components, self.gamma = n_components, gamma
+        self.fault, self.random_state = fault, random_state
+
+    def fit(self, X, y=None):
+        W = check_random_state(self.random_state).normal(size=(X.shape[1], self.n_components // 2))
+        self.W_ = np.sqrt(2 * self.gamma) * W
+        return self
+
+    def transform(self, X):
+        Z = np.hstack([np.cos(X @ self.W_), np.sin(X @ self.W_)]) * np.sqrt(2 / self.n_components)
+        if self.fault == "rows":
+            return Z[1:]
+        if self.fault == "nan":
+            return Z * np.nan
+        if self.fault == "view":
+            return X[:, :3]
+        if self.fault == "error":
+            return 1 / 0
+        return Z
+
+
+class Kernel:
+    def __init__(self, gamma=1.0):
+        self.gamma = gamma
+
+    def __call__(self, X, Y):
+        return np.exp(-self.gamma * ((X[:, None] - Y[None]) ** 2).sum(axis=2))
+
+
+class Nearest(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.centres_ = np.array([X[y == label].mean(axis=0) for label in self.classes_])
+        return self
+
+    def predict(self, X):
+        return self.classes_[((X[:, None] - self.centres_[None]) ** 2).sum(axis=2).argmin(axis=1)]
+
+
+class Norms:
+    def __init__(self, n_rows=50):
+        self.n_rows = n_rows
+
+    def of(self, feature_map, X):
+        Z = feature_map.fit(X).transform(X[: self.n_rows])
+        return {"largest": np.linalg.norm(Z, axis=1).max(), "width": Z.shape[1]}
+
+
+class Neither:
+    pass
+"""
+CONFIG = {
+    "title": "Classes of my own",
+    "dataset": "digits",
+    "protocol": {
+        "scale": "minmax",
+        "split": {"kind": "fraction", "train": 0.5, "max_train": 100, "max_test": 100},
+    },
+    "kernel": {"name": "gaussian", "gamma": 0.05},
+    "maps": [{"name": "my.py:Mine", "gamma": 0.05}],
+    "solvers": {"mapped": {"name": "newton"}},
+    "repeats": 2,
+}
+
+
+@pytest.fixture(autouse=True)
+def _code(monkeypatch):
+    say_once.cache_clear()
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    Path("my.py").write_text(SOURCE)
+
+
+def config(**changes):
+    """Write the config; JSON is YAML."""
+    Path("own.yaml").write_text(json.dumps(CONFIG | changes))
+    return Path("own.yaml")
+
+
+def rows(name="own", out="runs"):
+    return list(read_rows(Path(out, name)).values())
+
+
+def test_a_transformer_of_a_file_and_of_a_package_run_beside_those_of_kfeat(caplog):
+    rbf = {"name": "sklearn.kernel_approximation:RBFSampler", "gamma": 0.05}
+    maps = [{"name": "my.py:Mine", "gamma": [0.05, 0.1]}, {"name": "orf"}, rbf]
+    shown = succeed(
+        "run", config(maps=maps, solvers={"mapped": {"name": "newton"}, "exact": {"name": "libsvm"}})
+    )
+    for name in ("Mine, gamma = 0.1", "ORF", "RBFSampler", "exact, LIBSVM"):
+        assert name in shown.stdout
+    assert caplog.messages.count("my.py is imported, since own.yaml names it") == 1
+    assert all(row["status"] == "done" for row in rows())
+    own = next(row for row in rows() if row["map"] and row["map"]["name"] == "my.py:Mine")
+    assert own["map"]["n_components"] == 20  # a default of the constructor, which the config leaves out
+    assert "0 to run" in succeed("run", config(maps=maps)).stderr
+
+
+def test_features_are_those_of_the_class_itself():
+    succeed("run", config(solvers={"mapped": {"name": "sklearn.linear_model:RidgeClassifier"}}))
+    from sklearn.linear_model import RidgeClassifier
+
+    from kfeat.data import load
+    from kfeat.place import Place
+
+    row = rows()[0]
+    data = load("digits", CONFIG["protocol"], random_state=row["seeds"]["data"])
+    own = Place.of("my.py:Mine").load()(gamma=0.05, random_state=row["seeds"]["map"]).fit(data.X_train)
+    solver = RidgeClassifier(random_state=row["seeds"]["solver"])
+    solver.fit(own.transform(data.X_train), data.y_train)
+    assert row["accuracy"] == np.mean(solver.predict(own.transform(data.X_test)) == data.y_test)
+
+
+def test_an_edited_file_runs_again_and_says_so(caplog):
+    succeed("run", config())
+    before = {row["id"] for row in rows()}
+    Path("my.py").write_text(SOURCE + "\n# edited\n")
+    succeed("run", config())
+    assert "my.py:Mine has changed since its rows were made: its trials run again" in caplog.messages
+    assert len(rows()) == 4
+    assert len({row["map"]["version"] for row in rows()}) == 2
+    assert "0 to run" in succeed("run", config()).stderr
+    Path("my.py").write_text(SOURCE)
+    assert "0 to run" in succeed("run", config()).stderr
+    assert before < {row["id"] for row in rows()}
+
+
+def test_reports_need_no_code():
+    succeed("run", config())
+    table = Path("runs/own/table.md").read_text()
+    identity = rows()[0]["id"]
+    Path("my.py").write_text("raise SystemExit('imported')\n")
+    Path("my.py").unlink()
+    for command in (["report", "own.yaml"], ["rows", "own.yaml"], ["explain", identity, "own.yaml"]):
+        assert "Mine" in succeed(*command).output
+    assert Path("runs/own/table.md").read_text() == table
+    assert "Mine" not in kfeat("check", "own.yaml").stderr
+    assert "this file of code cannot be read" in refusal("run", "own.yaml")
+
+
+def test_a_baseline_is_trained_on_the_rows_themselves():
+    baselines = [{"name": "sklearn.neighbors:NearestCentroid"}, {"name": "my.py:Nearest"}, {"name": "newton"}]
+    kernels = [{"name": "gaussian", "gamma": [0.05, 0.1]}]
+    solvers = {"mapped": {"name": "newton"}, "baseline": baselines}
+    shown = succeed("run", config(solvers=solvers, kernel=kernels)).stdout
+    assert "baseline, NearestCentroid" in shown
+    found = [row for row in rows() if row["map"] is None]
+    assert len(found) == 6  # two repeats of three, once for both kernels
+    assert all(row["kernel"] is None and row["columns"] is None for row in found)
+    scores = {row["solver"]["name"]: row["accuracy"] for row in found if row["repeat"] == 0}
+    assert scores["my.py:Nearest"] == scores["sklearn.neighbors:NearestCentroid"]
+    only = succeed("run", "own.yaml", "--maps", "baseline", "--dry-run").stdout
+    assert "Mine" not in only
+
+
+def test_a_kernel_of_a_file_is_taken_by_nystrom_and_the_exact_solver():
+    maps = [{"name": "nystrom", "n_components": 30}]
+    solvers = {"mapped": {"name": "newton"}, "exact": {"name": "libsvm"}}
+    succeed(
+        "run",
+        config(kernel={"name": "my.py:Kernel", "gamma": 0.05}, maps=maps, solvers=solvers),
+        "--out",
+        "a",
+    )
+    succeed("run", config(maps=maps, solvers=solvers), "--out", "b")
+    ours, theirs = (sorted(rows(out=out), key=lambda row: row["repeat"]) for out in "ab")
+    exact = [[row["accuracy"] for row in side if row["map"] is None] for side in (ours, theirs)]
+    assert exact[0] == pytest.approx(exact[1], abs=0.02)
+    assert ours[0]["kernel"] == {
+        "name": "my.py:Kernel",
+        "version": ours[0]["kernel"]["version"],
+        "gamma": 0.05,
+    }
+    refused = refusal("run", config(kernel={"name": "my.py:Kernel"}, maps=[{"name": "orf"}]))
+    assert "orf cannot approximate the my.py:Kernel kernel; maps that can: nystrom" in refused
+
+
+def test_a_measure_of_a_file_gives_quantities():
+    shown = succeed("run", config(solvers={}, measure={"name": "my.py:Norms", "n_rows": [5, 50]})).stdout
+    assert "largest" in shown
+    assert rows()[0]["measured"] == {"largest": pytest.approx(1.0), "width": 20.0}
+    assert "measured.width" in succeed("rows", "own.yaml", "--format", "csv").stdout
+
+
+FAULTS = {
+    "rows": "Mine.transform returned features of shape (99, 20) for 100 rows",
+    "nan": "Mine.transform returned features that are NaN or infinite",
+    "view": "Mine.transform returned a view of its input, which the next step may change; return a copy",
+    "error": "ZeroDivisionError: division by zero",
+}
+
+
+def test_a_map_that_fails_is_a_failed_row_with_the_line():
+    maps = [{"name": "my.py:Mine", "fault": list(FAULTS)}, {"name": "orf"}]
+    assert kfeat("run", config(maps=maps, repeats=1)).exit_code == 1
+    reasons = {row["map"]["fault"]: row["reason"] for row in rows() if row["status"] == "failed"}
+    lines = SOURCE.split("\n")
+    where = {fault: lines.index("class Mine(TransformerMixin, BaseEstimator):") + 1 for fault in FAULTS}
+    where["error"] = lines.index("            return 1 / 0") + 1
+    for fault, reason in FAULTS.items():
+        assert reasons[fault] == f"CodeError: my.py, line {where[fault]}: {reason}"
+    assert [row["status"] for row in rows()].count("done") == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"maps": [{"name": "my.py:Mine", "gama": 1}]}, "maps[0].gama: unknown key (did you mean 'gamma'?)"),
+        ({"maps": [{"name": "my.py:Min"}]}, "maps[0].name: my.py has no 'Min' (did you mean 'Mine'?)"),
+        ({"maps": [{"name": "my.Mine"}]}, "unknown map 'my.Mine'; a class has a place: my_map.py:Mine for"),
+        ({"maps": [{"name": "my.py:Neither"}]}, "my.py:Neither has no fit and no transform, so it is not"),
+        ({"maps": [{"name": "broken.py:Mine"}]}, "cannot be imported: broken.py, line 2: SyntaxError"),
+        ({"maps": [{"name": "absent.py:Mine"}]}, "absent.py: this file of code cannot be read"),
+        ({"solvers": {"mapped": {"name": "sklearn.linear_model:Ridge"}}}, "for regression, digits is"),
+        ({"solvers": {"exact": {"name": "my.py:Nearest"}}}, "my.py:Nearest trains on features, not on a k"),
+        ({"solvers": {"baseline": {"name": "libsvm"}}}, "libsvm trains on a kernel, not on features"),
+        ({"memory": "out_of_core"}, "a map by its place needs all rows in memory"),
+    ],
+)  # fmt: skip
+def test_what_cannot_run_is_refused_with_its_line_in_the_config(changes, message):
+    Path("broken.py").write_text("\nclass Mine\n")
+    assert message in refusal("run", config(**changes))
+
+
+def test_no_code_is_imported_where_it_is_refused():
+    Path("my.py").write_text("raise SystemExit('imported')\n")
+    assert "'my.py:Mine' is code, which --no-code refuses" in refusal("run", "--no-code", config())
+
+
+def test_a_model_file_cannot_keep_it():
+    assert "a model file holds classes of kfeat alone, so my.py:Mine cannot" in refusal(
+        "fit", config(), "--model", "m"
+    )
+
+
+def test_configs_that_come_with_kfeat_name_no_code():
+    for path in (ROOT / "configs").rglob("*.yaml"):
+        assert not re.search(r"(name|loader): *\S+:\w", path.read_text(encoding="utf-8"))
+    load_experiment(ROOT / "configs/quickstart.yaml", code="refuse")
+
+
+def test_packages_give_short_names(tmp_path, monkeypatch):
+    folder = tmp_path / "their-1.2.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: their\nVersion: 1.2\n")
+    (folder / "entry_points.txt").write_text("[kfeat.maps]\nshort = my:Mine\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    succeed("run", config(maps=[{"name": "short", "gamma": 0.05}]))
+    assert {row["map"]["name"] for row in rows()} == {"short"}
+    named = {row["id"] for row in rows()}
+    succeed("run", config(maps=[{"name": "my:Mine", "gamma": 0.05}]))
+    assert {row["id"] for row in rows()} == named  # the same class, whatever its name
+
+
+def test_sparse_rows_are_made_dense_for_a_class_that_does_not_take_them():
+    from scipy.sparse import csr_array
+
+    from kfeat.experiments.foreign import rows_for
+    from kfeat.place import Place
+
+    X = csr_array(np.eye(3))
+    mine = Place.of("my.py:Mine").load()()
+    assert isinstance(rows_for(mine, X), np.ndarray)
+    assert isinstance(rows_for(Place.of("my.py:Kernel").load()(), X), np.ndarray)  # it has no tags
+    from sklearn.kernel_approximation import RBFSampler
+
+    assert rows_for(RBFSampler(), X) is X
+
+
+@pytest.mark.slow
+def test_the_page_on_own_maps_does_what_it_says():
+    page = (ROOT / "docs/howto/new_map.md").read_text(encoding="utf-8")
+    small = f"dataset: digits\nprotocol: {json.dumps(CONFIG['protocol'])}"
+    for language in ("python", "yaml"):
+        name, text = re.search(rf"^```{language}\n# (\S+)\n(.*?)^```$", page, re.M | re.S).groups()
+        Path(name).write_text(text.replace("dataset: adult", small).replace("repeats: 5", "repeats: 1"))
+    shown = succeed("run", "mine.yaml").stdout
+    for name in ("exact, LIBSVM", "Mine, D = 400", "RBFSampler, D = 100", "ORF", "baseline, HistGradient"):
+        assert name in shown
+    assert Path("runs/mine/table.tex").is_file()
+
+
+@pytest.mark.slow
+def test_two_dask_workers_give_the_same_rows():
+    maps = [{"name": "my.py:Mine", "gamma": [0.05, 0.1]}, {"name": "orf"}]
+    solvers = {"mapped": {"name": "newton"}, "baseline": {"name": "my.py:Nearest"}}
+    command = [sys.executable, "-m", "kfeat", "run", str(config(maps=maps, solvers=solvers))]
+    for more in (["--out", "here"], ["--out", "there", "--engine", "dask", "--jobs", "2"]):
+        subprocess.run([*command, *more], check=True, capture_output=True)
+    here, there = (
+        {row["id"]: (row["accuracy"], row["map"]) for row in rows(out=out)} for out in ("here", "there")
+    )
+    assert here == there
+    assert len(here) == 8
