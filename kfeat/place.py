@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
 from importlib.util import find_spec
-from inspect import getsourcelines
+from inspect import getsourcefile, getsourcelines
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
@@ -89,7 +89,8 @@ class Place:
         if place := _line_of(error, self.path):
             return place
         try:
-            return f"{self.path}, line {getsourcelines(self.load())[1]}"
+            code = self.load()
+            return f"{getsourcefile(code)}, line {getsourcelines(code)[1]}"
         except (OSError, TypeError):  # not written in Python
             return str(self.path)
 

@@ -259,7 +259,9 @@ class Component:
     def build(self, **handed_in: Any) -> Any:
         """Return an instance; it gets those of `handed_in` (kernel, random_state, n_jobs) that it accepts."""
         own = {key: map_components(value, Component.build) for key, value in self.parameters.items()}
-        return self.cls(**{**{name: handed_in[name] for name in taken(self.cls) if name in handed_in}, **own})
+        if self.place is not None:
+            return self.cls.build(own, handed_in)
+        return self.cls(**own, **{name: handed_in[name] for name in taken(self.cls) if name in handed_in})
 
     @property
     def place(self) -> Place | None:
@@ -283,7 +285,8 @@ class Component:
         """Return the formula of a kernel; of a class by its place, its name and parameters."""
         if self.place is None:
             return str(self.build().formula)
-        return f"{self.place.name}({', '.join(f'{key}={value}' for key, value in self.given.items())})"
+        given = ", ".join(f"{key}={value}" for key, value in self.given.items())
+        return f"{self.place.name}({given})" if given else self.place.name
 
     @cached_property
     def key(self) -> str:
@@ -420,7 +423,12 @@ def read_component(entry: Any, part: str, kind: type = object, origin: Origin | 
     name, label = parameters.pop("name"), parameters.pop("label", None)
     registry = registries()[part]
     if name not in registry and (place := name if ":" in name else entry_points(f"kfeat.{part}s").get(name)):
-        return _by_place(name, place, part, parameters, label, origin or Origin())
+        component = _by_place(name, place, part, parameters, label, origin or Origin())
+        if component.ready and not component.cls.serves(kind):
+            raise validation_error(
+                [(["name"], f"expected a registered {part}, or a {kind.__name__} of kfeat")]
+            )
+        return component
     if name not in registry or not issubclass(registry[name], kind):
         suitable = [other for other, cls in registry.items() if issubclass(cls, kind)]
         unknown_or_other = "unsuitable" if name in registry else "unknown"

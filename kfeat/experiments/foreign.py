@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
 
 from kfeat.errors import CodeError, DataError
-from kfeat.kernels import Kernel
+from kfeat.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial
 from kfeat.kernels.base import as_operand, check_finite
 from kfeat.maps import FeatureMap
 from kfeat.memory import check_memory
@@ -68,10 +68,14 @@ class Foreign:
         """Return how a solver trains on features that do not fit in memory."""
         return str(getattr(self.place.load(), "out_of_core", "no"))
 
+    def serves(self, kind: type) -> bool:
+        """Return whether its objects can stand where kfeat's own class `kind` is needed."""
+        cls = self.place.load()
+        return (isinstance(cls, type) and issubclass(cls, kind)) or issubclass(_FORMS[self.part], kind)
+
     def supports(self, kernel: Kernel) -> bool:
         """Return whether a map can approximate this kernel; one that is not of kfeat knows by itself."""
-        cls = self.place.load()
-        return bool(cls.supports(kernel)) if isinstance(cls, type) and issubclass(cls, FeatureMap) else True
+        return bool(self.place.load().supports(kernel)) if self.serves(FeatureMap) else True
 
     def problems(self, parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         """Yield what is wrong with the class or with parameters of these names, each with its key."""
@@ -104,16 +108,43 @@ class Foreign:
             if isinstance(item.default, PLAIN) and name not in HANDED_IN
         }
 
-    def __call__(self, **parameters: Any) -> Any:
-        """Return an object with these parameters, in the form that a trial uses."""
-        kernel = parameters.get("kernel")
+    def build(self, parameters: Mapping[str, Any], handed_in: Mapping[str, Any]) -> Any:
+        """Return an object with these parameters, in the form that a trial uses.
+
+        It gets those of `handed_in` (kernel, random_state, n_jobs) that its constructor takes, but a solver
+        no kernel unless it is one of kfeat.
+        """
+        known, kernel = self.__signature__.parameters, handed_in.get("kernel")
+        taken = {name: value for name, value in handed_in.items() if name in known}
+        if "kernel" in taken.keys() - parameters.keys() and isinstance(known["kernel"].default, str):
+            taken |= {key: value for key, value in named_kernel(kernel).items() if key in known}
         if self.part == "solver" and not self.needs_kernel:
-            parameters.pop("kernel", None)
+            taken = {name: value for name, value in taken.items() if name == "random_state"}
         with naming(self.place):
-            made = self.place.load()(**parameters)
+            made = self.place.load()(**{**taken, **parameters})
         if isinstance(made, FeatureMap | Kernel | Solver):
             return made
         return _FORMS[self.part](made, self.place, kernel)
+
+
+# The names that scikit-learn has for kernels, and their parameters, which are those of kfeat.
+_NAMES = {
+    Linear: ("linear", ()),
+    Gaussian: ("rbf", ("gamma",)),
+    Laplacian: ("laplacian", ("gamma",)),
+    Polynomial: ("poly", ("degree", "gamma", "coef0")),
+}
+
+
+def named_kernel(kernel: Any) -> dict[str, Any]:
+    """Return a kernel by scikit-learn's name for it and its parameters, or as a function of two rows.
+
+    A class such as Nystroem, whose `kernel` is a name by default, calls a function for each pair of rows.
+    """
+    if type(kernel) in _NAMES:
+        name, parameters = _NAMES[type(kernel)]
+        return {"kernel": name, **{key: getattr(kernel, key) for key in parameters}}
+    return {"kernel": lambda x, y: float(kernel(x[None], y[None])[0, 0])}
 
 
 @contextmanager
@@ -302,7 +333,7 @@ class OtherMeasure:
         return {"measured": numbers, "columns": None}
 
 
-_FORMS: dict[str, Callable[..., Any]] = {
+_FORMS: dict[str, type] = {
     "kernel": OtherKernel,
     "map": OtherMap,
     "solver": OtherSolver,

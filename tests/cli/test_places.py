@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kfeat.experiments.component import read_component
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.row import read_rows
+from kfeat.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from kfeat.text import say_once
 from tests.cli.commands import kfeat, refusal, succeed
 
@@ -197,6 +199,75 @@ def test_a_kernel_of_a_file_is_taken_by_nystrom_and_the_exact_solver():
     }
     refused = refusal("run", config(kernel={"name": "my.py:Kernel"}, maps=[{"name": "orf"}]))
     assert "orf cannot approximate the my.py:Kernel kernel; maps that can: nystrom" in refused
+
+
+DERIVED = """
+from dataclasses import dataclass
+
+import numpy as np
+
+from kfeat.kernels import DotProductKernel
+from kfeat.maps import FeatureMap
+
+
+class Square(DotProductKernel):
+    formula, last_degree = "<x, y>^2", 2
+
+    def maclaurin(self, n_terms):
+        return (np.arange(n_terms) == 2) * 1.0
+
+    def _f(self, t):
+        return t**2
+
+
+@dataclass(eq=False, repr=False)
+class Products(FeatureMap):
+    approximates = Square
+    default_kernel = Square()
+    n_components: int = 50
+
+    def _draw(self, X, rng):
+        self.signs_ = rng.choice([-1.0, 1.0], size=(2, X.shape[1], self.n_components))
+        return self.n_components
+
+    def _block_mapper(self, dtype):
+        def map_block(X, out):
+            out[:] = (X @ self.signs_[0]) * (X @ self.signs_[1]) / np.sqrt(self.n_components)
+
+        return map_block
+"""
+
+
+def test_classes_of_kfeats_own_bases_are_used_as_they_are():
+    Path("derived.py").write_text(DERIVED)
+    maps = [{"name": name} for name in ("derived.py:Products", "random_maclaurin", "nystrom")]
+    succeed("run", config(kernel={"name": "derived.py:Square"}, maps=maps, repeats=1))
+    succeed("run", config(kernel={"name": "polynomial", "degree": 2}, maps=maps[2:], repeats=1), "--out", "b")
+    scores = {row["map"]["name"]: row["accuracy"] for row in rows()}
+    assert scores.keys() == {"derived.py:Products", "random_maclaurin", "nystrom"}
+    refused = refusal("run", config(maps=maps[:1]))
+    assert "derived.py:Products cannot approximate the gaussian kernel; maps that can: " in refused
+    stacked = [{"name": "stacked", "maps": [{"name": "my.py:Mine"}]}]
+    assert "expected a registered map, or a FeatureMap of kfeat" in refusal("run", config(maps=stacked))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "named"),
+    [
+        (Gaussian(0.3), {"kernel": "rbf", "gamma": 0.3}),
+        (Laplacian(0.3), {"kernel": "laplacian", "gamma": 0.3}),
+        (Polynomial(3, gamma=0.5, coef0=2.0), {"kernel": "poly", "degree": 3, "gamma": 0.5, "coef0": 2.0}),
+        (Linear(), {"kernel": "linear"}),
+        (Matern(0.3), None),
+    ],
+)
+def test_a_class_whose_kernel_is_a_name_gets_that_of_the_trial(kernel, named):
+    component = read_component({"name": "sklearn.kernel_approximation:Nystroem", "n_components": 9}, "map")
+    X = np.random.default_rng(0).random((9, 4))
+    made = component.build(kernel=kernel, random_state=0)
+    Z = made.fit(X).transform(X)
+    np.testing.assert_allclose(Z @ Z.T, kernel(X), atol=1e-6)
+    assert named is None or named.items() <= made.transformer.get_params().items()
 
 
 def test_a_measure_of_a_file_gives_quantities():
