@@ -5,6 +5,7 @@ A place knows its version without importing the code; only `load` runs it.
 """
 
 import hashlib
+import logging
 import re
 import sys
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from typing import Any
 
 from kfeat.errors import ConfigError
 from kfeat.parameters import did_you_mean
+from kfeat.text import say_once
 
 _FORM = re.compile(r"(?:(?P<file>.+\.py)|(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*)):(?P<name>[^\W\d]\w*)")
 FORMS = "my_map.py:Mine for a file beside the config, or package.module:Class"
@@ -170,6 +172,11 @@ def _distribution(module: str) -> str:
         if f"\n{top}/" in f"\n{distribution.read_text('RECORD') or ''}":
             return f"{distribution.name} {distribution.version}"
     raise ConfigError(f"no distribution is known to have installed '{top}'")
+
+
+def announce(place: Place, config: Path) -> None:
+    """Say once that the code at a place is imported, since a config names it."""
+    say_once(logging.WARNING, f"{place.module or place.path} is imported, since {_relative(config)} names it")
 
 
 def entry_points(group: str) -> Mapping[str, str]:

@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "files": {"errors"},
     "child": {"errors", "memory"},
     "batches": {"errors"},
-    "place": {"errors", "parameters"},
+    "place": {"errors", "parameters", "text"},
     "kernels": FOUNDATION,
     "diagnostics": {"errors", "kernels"},
     "maps": {*FOUNDATION, "kernels", "diagnostics"},

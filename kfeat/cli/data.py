@@ -56,12 +56,18 @@ def _each(ctx: click.Context, names: list[str], act: Callable[[str], str]) -> No
 
 @data.command("list")
 def list_() -> None:
-    """Show every dataset: its size, and whether it is cached and verified."""
+    """Show every dataset: its size, and whether it is cached and verified.
+
+    At the end are the loaders that installed packages register.
+    """
     from kfeat.data import list_datasets
+    from kfeat.data.sources import SHORT_NAMES
+    from kfeat.place import entry_points
     from kfeat.render.table import Table, terminal_width
 
     headers = ("name", "task", "train", "test", "cached", "verified", "title")
     rows = [_line(status) for status in list_datasets()]
+    rows += [[name, *"–" * 5, loader] for name, loader in sorted(entry_points(SHORT_NAMES).items())]
     click.echo(Table(headers, rows, words=(6,)).terminal(terminal_width()))
 
 

@@ -7,13 +7,14 @@ from kfeat.data.formats import Rows, read_rows
 from kfeat.data.generators import GeneratorSource
 from kfeat.data.loading import fingerprint, load, load_raw
 from kfeat.data.protocol import Protocol
-from kfeat.data.sources import FileSource, PinnedSource, Source
+from kfeat.data.sources import FileSource, LoaderSource, PinnedSource, Source
 
 __all__ = [
     "Coding",
     "Dataset",
     "FileSource",
     "GeneratorSource",
+    "LoaderSource",
     "PinnedSource",
     "Protocol",
     "Raw",

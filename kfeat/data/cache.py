@@ -193,7 +193,7 @@ def check_regular(path: Path) -> None:
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def naming(path: Path | str) -> Iterator[None]:
     """Add the file's name to errors about its content."""
     try:
         yield

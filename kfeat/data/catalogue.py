@@ -29,7 +29,7 @@ from kfeat.data.download import chosen_mirror
 from kfeat.data.generators import Generator, LargeQuadric
 from kfeat.data.loading import form_folder, load_registered, own_folder
 from kfeat.data.protocol import Protocol, StepName, split_sizes
-from kfeat.data.sources import Entry, FileSource, Form, RemoteFile, Source, dataset_name, entry, registry
+from kfeat.data.sources import Entry, Form, OwnSource, RemoteFile, Source, dataset_name, entry, registry
 from kfeat.errors import DataError
 
 
@@ -208,7 +208,7 @@ def shape_of(source: Source, protocol: Protocol) -> Shape | None:
     except DataError:
         return None  # loading the data, which comes next, reports this
     dense = any(step in FILLS_ZEROS for step in protocol.scale)
-    classes = () if isinstance(source, FileSource) else class_shares(dataset_name(source), protocol)
+    classes = () if isinstance(source, OwnSource) else class_shares(dataset_name(source), protocol)
     stored = 1.0 if dense else files.stored
     return replace(files, n_train=n_train, n_test=n_test, stored=stored, classes=classes)
 
@@ -230,7 +230,7 @@ def _of_files(source: Source) -> Shape | None:
     if isinstance(source, Generator):
         drawn = 0 if isinstance(source, LargeQuadric) else source.n * source.d  # the large one is on the disk
         return Shape(source.n, 0, source.d, generated=drawn)
-    if isinstance(source, FileSource):
+    if isinstance(source, OwnSource):
         return _kept(own_folder(source, cache_folder()), source.files)
     name = dataset_name(source)
     folder, known = cache_folder(), entry(name)

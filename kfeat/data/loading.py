@@ -1,9 +1,10 @@
 """Loading a dataset from its source: it is fetched, parsed once, checked, and prepared by a protocol."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,16 @@ from kfeat.data.cache import (
     cache_folder,
     current_notes,
     load_kept,
+    locked,
+    naming,
+    parse_and_keep,
     parsed_once,
 )
-from kfeat.data.coding import listed
-from kfeat.data.dataset import Dataset, Raw, Task
+from kfeat.data.coding import Coding, are_numbers, label_words, listed, words_error
+from kfeat.data.dataset import Dataset, Matrix, Raw, Reading, Task, Variables
 from kfeat.data.download import chosen_mirror, ensure_file
-from kfeat.data.formats import read_files
+from kfeat.data.formats import as_data_errors, as_raw, check_part, read_files
+from kfeat.data.formats.matrices import parts_of
 from kfeat.data.generators import (
     RECIPES,
     Generator,
@@ -33,11 +38,22 @@ from kfeat.data.generators import (
 )
 from kfeat.data.preparation import prepare
 from kfeat.data.protocol import Protocol
-from kfeat.data.sources import FileSource, Form, PinnedSource, Source, entry, registry, validated
-from kfeat.errors import DataError, DownloadError
+from kfeat.data.sources import (
+    FileSource,
+    Form,
+    LoaderSource,
+    OwnSource,
+    PinnedSource,
+    Source,
+    entry,
+    registry,
+    validated,
+)
+from kfeat.errors import ConfigError, DataError, DownloadError
 from kfeat.text import say_once
 
 OWN_READER = 6  # raised when the user's own files are read in another way
+RETURNED = {2: ("X", "y"), 4: ("X_train", "y_train", "X_test", "y_test")}  # by a loader
 CODED = "columns"  # part of what determines arrays of tables: their notes name the columns
 
 
@@ -54,17 +70,17 @@ def load(
 ) -> Dataset:
     """Return a dataset under a protocol, downloading and parsing it where that has not been done yet.
 
-    `source` is a registered name, a FileSource, PinnedSource or generator specification, or the mapping of
-    one; the protocol may be a mapping too. `random_state` draws what the protocol leaves to each repeat.
-    `mirror` (else KFEAT_MIRROR) is tried before upstream; `cache` (else KFEAT_CACHE) keeps files and arrays;
-    `offline` forbids the network; `progress` is a `rich.progress.Progress` for the downloads. With
+    `source` is a registered name, a FileSource, LoaderSource, PinnedSource or generator specification, or the
+    mapping of one; the protocol may be a mapping too. `random_state` draws what the protocol leaves to each
+    repeat. `mirror` (else KFEAT_MIRROR) is tried before upstream; `cache` (else KFEAT_CACHE) keeps files and
+    arrays; `offline` forbids the network; `progress` is a `rich.progress.Progress` for the downloads. With
     `on_disk` dense rows stay in files and are mapped into memory, for more of them than fit. Safe to call
     from several processes at once. Raises ConfigError, DownloadError or DataError.
     """
     rules: Protocol = validated(Protocol, protocol or {}, "protocol")
     raw = load_raw(source, mirror=mirror, cache=cache, offline=offline, progress=progress)
     if not raw.verified:
-        own = isinstance(validated(Source, source, "dataset"), FileSource)
+        own = isinstance(validated(Source, source, "dataset"), OwnSource)
         say_once(
             logging.INFO if own else logging.WARNING,
             f"{raw.name} is unverified: no published hash is known; "
@@ -78,7 +94,7 @@ def load_raw(
     source: Any, *, mirror: Folder = None, cache: Folder = None, offline: bool = False, progress: Any = None
 ) -> Raw:
     """Return a dataset as its files have it, before any protocol; arrays may be mapped read-only."""
-    source = validated(Source, source, "dataset")
+    written, source = source, validated(Source, source, "dataset")
     folder = cache_folder(cache)
     access = (folder, chosen_mirror(mirror), offline, progress)
     if isinstance(source, str):
@@ -87,6 +103,10 @@ def load_raw(
         return with_pin(load_registered(source.name, *access), source.fingerprint)
     if isinstance(source, FileSource):
         return load_files(source, folder)
+    if isinstance(source, LoaderSource):
+        if written is not source:  # of a config's source, the plan has called the loader
+            call_anew(source, folder)
+        return load_returned(source, folder)
     if isinstance(source, LargeQuadric):
         return load_large(source, folder)
     return generate(source)
@@ -122,6 +142,74 @@ def labels_of_test_alone(raw: Raw, source: FileSource) -> list[str]:
         return []
     new = np.setdiff1d(raw.parts["test"].y, raw.parts["train"].y).tolist()
     return [raw.label_names[label] if raw.label_names else str(label) for label in new]
+
+
+def load_returned(source: LoaderSource, cache: Path) -> Raw:
+    """Return what a loader returned when it was last called; it is called where nothing of that is kept."""
+    raw = parsed_once(own_folder(source, cache), source.files, partial(returned, source))
+    raw = replace(raw, name=source.name)
+    return raw if source.fingerprint is None else with_pin(raw, source.fingerprint)
+
+
+def call_anew(source: LoaderSource, cache: Folder = None) -> None:
+    """Call a loader, which may read other data than before, and keep what it returns."""
+    folder, raw = own_folder(source, cache_folder(cache)), returned(source)
+    with locked(folder):
+        kept = load_kept(folder, source.files)
+        if kept is None or kept.fingerprint != raw.fingerprint:
+            parse_and_keep(folder, source.files, lambda: raw)
+
+
+def returned(source: LoaderSource) -> Raw:
+    """Return what a loader returns; raises DataError with file and line if it fails or returns no data."""
+    place = source.loader
+    try:
+        values = place.load()()
+    except ConfigError as error:  # it cannot be imported
+        raise DataError(str(error)) from error
+    except (Exception, SystemExit) as error:
+        raise DataError(f"{place.text} failed: {place.line_of(error)}: {error!r}") from error
+    n = len(values) if isinstance(values, tuple | list) else 0
+    where, names = place.line_of(DataError()), RETURNED.get(n)
+    if names is None:
+        expected = " or ".join(f"({', '.join(names)})" for names in RETURNED.values())
+        got = f"{n} values" if n else f"{type(values).__name__}"
+        raise DataError(f"{where}: expected {place.text} to return {expected}, got {got}")
+    with as_data_errors(where, "arrays"), naming(where):
+        labels, words = coded_labels(values[1::2])
+        both = chain.from_iterable(zip(map(numbers_of, values[::2]), labels, strict=True))
+        parts = parts_of(dict(zip(names, both, strict=True)), Variables(X=names[0], y=names[1]), where)
+        coding = Coding("regression", parts["train"].X.shape[1], label_names=words)
+        for part in parts.values():
+            check_part(part, where, coding.width)
+    return as_raw(source.name, parts, coding, source.task, {"train": where})
+
+
+def numbers_of(X: Any) -> Matrix:
+    """Return the rows that a loader returns as an array or CSR; raises DataError for a frame with words."""
+    from scipy.sparse import csr_array, issparse
+
+    if issparse(X):
+        return csr_array(X, copy=True)  # it is sorted in place later
+    if not hasattr(X, "iloc"):
+        return np.asarray(X)
+    for i in range(X.shape[1]):
+        if not are_numbers(cells := X.iloc[:, i]):
+            raise words_error(cells, "the loader must return numbers")
+    real = all(dtype.kind != "c" for dtype in X.dtypes)
+    return X.to_numpy(np.float64 if real else None, na_value=np.nan)
+
+
+def coded_labels(labels: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
+    """Return the labels of parts, words as positions among those of the training rows, and these words."""
+    arrays = [np.asarray(y) for y in labels]
+    if arrays[0].dtype.kind not in "OUS":
+        return arrays, ()
+    import pandas as pd
+
+    columns = [pd.Series(np.atleast_1d(y.squeeze()), name="y") for y in arrays]
+    coding = Coding("regression", 0, target="y", label_names=label_words(columns[0], Reading()))
+    return [coding.labels(cells.to_frame()) for cells in columns], coding.label_names
 
 
 def with_pin(raw: Raw, fingerprint: str) -> Raw:
@@ -191,8 +279,12 @@ def form_folder(name: str, form: Form, cache: Path) -> Path:
     return arrays_folder(cache / name, "arrays", determined_by + ([CODED] if form.reading.table else []))
 
 
-def own_folder(source: FileSource, cache: Path) -> Path:
-    """Return where the arrays of the user's own files are kept."""
+def own_folder(source: OwnSource, cache: Path) -> Path:
+    """Return where the arrays of the user's own files, or of a loader, are kept."""
+    if isinstance(source, LoaderSource):
+        place = source.loader
+        made_by = [str(place.path.resolve()), place.name, place.version, source.task, OWN_READER]
+        return arrays_folder(cache / OWN, place.name, made_by)
     read = [source.files, source.reading.as_set, source.task, OWN_READER]
     return arrays_folder(cache / OWN, source.name, read)
 

@@ -1,21 +1,26 @@
-"""What a config's `dataset:` may be: a registered name, pinned or not, your own files, or generated data."""
+"""What a config's `dataset:` may be: a name, pinned or not, your files, your loader, or generated data."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Discriminator,
     Field,
+    PlainSerializer,
     StringConstraints,
     Tag,
     TypeAdapter,
     ValidationError,
+    ValidationInfo,
 )
 
 from kfeat.data.cache import local_path
@@ -23,9 +28,11 @@ from kfeat.data.dataset import Model, Raw, Reading, Task
 from kfeat.data.generators import GeneratorSource, LargeQuadric
 from kfeat.errors import ConfigError, DataError
 from kfeat.parameters import describe, did_you_mean
+from kfeat.place import Place, announce, entry_points
 
 MARGIN = 16 << 20  # bytes beyond the known size that a source may send, since it may compress otherwise
 UNKNOWN = 2 << 30  # the most bytes of a file whose size is not known
+SHORT_NAMES = "kfeat.datasets"  # the group in which installed packages register loaders
 
 
 class RegistryModel(BaseModel):
@@ -162,6 +169,46 @@ class FileSource(Reading):
         return {role: local_path(path) for role, path in roles.items() if path is not None}
 
 
+def loader_place(loader: Any, info: ValidationInfo) -> Any:
+    """Return the place of a loader, whose file is relative to the config; its text stays as written."""
+    if isinstance(loader, Place):
+        return loader
+    if not isinstance(loader, str):
+        raise ConfigError("expected text")
+    config: Path | None = getattr(info.context, "path", info.context)
+    code = getattr(info.context, "code", "run")
+    if code == "refuse":
+        raise ConfigError("--no-code refuses a config that names code")
+    known = {} if ":" in loader else entry_points(SHORT_NAMES)
+    place = Place.of(known.get(loader, loader), config and config.parent)
+    if config is not None and code == "run":
+        announce(place, config)
+    return replace(place, text=loader)
+
+
+class LoaderSource(Model):
+    """A function without arguments that returns (X, y) or (X_train, y_train, X_test, y_test).
+
+    `loader` is its place, such as my_data.py:load, or the short name under which a package registers it.
+    `task` and `fingerprint` are as for files.
+    """
+
+    loader: Annotated[
+        Place, BeforeValidator(loader_place, json_schema_input_type=str), PlainSerializer(attrgetter("text"))
+    ]
+    task: Task | None = None
+    fingerprint: Fingerprint | None = None
+    files: ClassVar[Mapping[str, Path]] = {}  # what it reads is not known
+
+    @property
+    def name(self) -> str:
+        """The place, as the dataset's name in rows and tables."""
+        return self.loader.text
+
+
+OwnSource: TypeAlias = FileSource | LoaderSource
+
+
 def known_name(name: str) -> str:
     """Return a registered dataset's name; an unknown one is a validation error with the nearest name."""
     entry(name)
@@ -178,7 +225,9 @@ class PinnedSource(Model):
 def source_tag(source: Any) -> str:
     """Return which kind of source is meant."""
     if isinstance(source, str):
-        return "name"
+        return "name" if source in registry() or source not in entry_points(SHORT_NAMES) else "function"
+    if isinstance(source, LoaderSource) or (isinstance(source, dict) and "loader" in source):
+        return "function"
     if isinstance(source, FileSource) or (isinstance(source, dict) and "path" in source):
         return "files"
     if isinstance(source, PinnedSource) or (isinstance(source, dict) and "fingerprint" in source):
@@ -189,6 +238,11 @@ def source_tag(source: Any) -> str:
 Source = Annotated[
     Annotated[str, AfterValidator(known_name), Tag("name")]
     | Annotated[FileSource, Tag("files")]
+    | Annotated[
+        LoaderSource,
+        BeforeValidator(lambda source: {"loader": source} if isinstance(source, str) else source),
+        Tag("function"),
+    ]
     | Annotated[PinnedSource, Tag("pinned")]
     | Annotated[Annotated[GeneratorSource | LargeQuadric, Field(discriminator="name")], Tag("generator")],
     Discriminator(source_tag),

@@ -14,7 +14,7 @@ from math import inf, sqrt
 from statistics import fmean, median
 from typing import Any, Literal, NamedTuple
 
-from kfeat.data import Protocol, Source
+from kfeat.data import LoaderSource, Protocol, Source
 from kfeat.data.catalogue import Shape, class_shares, shape_of
 from kfeat.data.generators import Generator
 from kfeat.data.sources import dataset_name
@@ -175,8 +175,12 @@ class Trial:
 
 
 def described(source: Source) -> dict[str, Any] | None:
-    """Return the source's parameters as in a row; None for a registered dataset, which has only a name."""
-    return None if isinstance(source, str) else dict(source.model_dump(mode="json"))
+    """Return the source's parameters as in a row; None for a registered dataset, which has only a name.
+
+    A loader has the version of its code besides.
+    """
+    version = {"version": source.loader.version} if isinstance(source, LoaderSource) else {}
+    return None if isinstance(source, str) else {**source.model_dump(mode="json"), **version}
 
 
 def plan(experiment: Experiment, fingerprints: Mapping[Source, str]) -> list[Trial]:

@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kfeat.data import Source, fingerprint, load_raw
+from kfeat.data import LoaderSource, Source, fingerprint, load_raw
+from kfeat.data.loading import call_anew
 from kfeat.data.sources import FileSource, dataset_name, entry
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.config import Experiment
@@ -30,8 +31,11 @@ def planned(experiment: Experiment, **access: Any) -> list[Trial]:
 def fingerprints(experiment: Experiment, **access: Any) -> dict[Source, str]:
     """Return the content hash of each dataset; data without a pinned hash are fetched and read.
 
-    Raises ConfigError if a solver is for another task than the data.
+    Loaders are called. Raises ConfigError if a solver is for another task than the data.
     """
+    for source in experiment.datasets:
+        if isinstance(source, LoaderSource):
+            call_anew(source)
     check_tasks(experiment.settings, lambda source: known_task(source) or load_raw(source, **access).task)
     return {
         source: fingerprint(source) or load_raw(source, **access).fingerprint
@@ -75,8 +79,12 @@ def _known_hash(source: Source) -> str | None:
 
 
 def _source_key(name: str, source: dict[str, Any] | None) -> str:
-    """Return a key of the source without options that are not set, since newer versions may add some."""
-    return f"{name} {source and {key: value for key, value in source.items() if value is not None}}"
+    """Return a key of the source without options that are not set, since newer versions may add some.
+
+    An edited loader is the same source: its data tell whether it matters.
+    """
+    options = {key: value for key, value in (source or {}).items() if value is not None and key != "version"}
+    return f"{name} {source and options}"
 
 
 def _hash_in_rows(named: Mapping[str, Iterable[str]], source: Source) -> str | None:

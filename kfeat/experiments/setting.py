@@ -6,10 +6,10 @@ from typing import Annotated, Any, Self, get_args, get_type_hints
 from annotated_types import Ge, MinLen
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from kfeat.data import FileSource, PinnedSource, Protocol, Source
+from kfeat.data import PinnedSource, Protocol, Source
 from kfeat.data.dataset import Task
 from kfeat.data.generators import LargeQuadric
-from kfeat.data.sources import entry
+from kfeat.data.sources import OwnSource, entry
 from kfeat.errors import ConfigError, KfeatError
 from kfeat.experiments.component import Component, Entry, Grids, Memory, OneOrMany, Strict, one_line
 from kfeat.experiments.yaml import validation_error
@@ -19,7 +19,7 @@ TaskOf = Callable[[Source], Task | None]
 
 def drawable(source: Source) -> Source:
     """Return data whose name tables and figures can show; raises ValidationError for others."""
-    if isinstance(source, FileSource):
+    if isinstance(source, OwnSource):
         try:
             one_line(source.name)
         except ValueError as error:
@@ -169,8 +169,8 @@ class Setting(Strict):
 
 
 def known_task(source: Source) -> Task | None:
-    """Return the task of data, or None for a user's own file whose task is only known from its labels."""
-    if isinstance(source, FileSource):
+    """Return the task of data, or None for a user's own data whose task is only known from their labels."""
+    if isinstance(source, OwnSource):
         return source.task
     if isinstance(source, str | PinnedSource):
         return entry(source if isinstance(source, str) else source.name).task

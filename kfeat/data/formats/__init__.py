@@ -54,6 +54,14 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
             parts = {role: Part(X_of[role], y_of[role]) for role in X_of}
         for role, part in parts.items():
             check_part(part, str(files.get(role, files["train"])), parts["train"].X.shape[1])
+    return as_raw(files["train"].name, parts, coding, task, files)
+
+
+def as_raw(
+    name: str, parts: Mapping[str, Part], coding: Coding | None, task: Task | None,
+    files: Mapping[str, Path | str],
+) -> Raw:  # fmt: skip
+    """Return the dataset in some parts, whose words are coded; messages name the `files` by role."""
     label_names = coding.label_names if coding else ()
     labels, task = encoded({role: part.y for role, part in parts.items()}, label_names, task)
     if task == "regression" and label_names:
@@ -70,11 +78,11 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
     coding = coding or Coding(task, parts["train"].X.shape[1])
     facts = (tuple(coding.names), coding.target, coding.n_dropped)
     learnt = partial(replace, coding, task=task, sparse=sparse)
-    return Raw(files["train"].name, task, parts, label_names, None, False, *facts, learn=learnt)
+    return Raw(name, task, parts, label_names, None, False, *facts, learn=learnt)
 
 
 @contextmanager
-def as_data_errors(path: Path, name: str) -> Iterator[None]:
+def as_data_errors(path: Path | str, name: str) -> Iterator[None]:
     """Turn any error of a format's reader into DataError: another library's parser may raise anything."""
     try:
         yield
