@@ -56,10 +56,7 @@ def _each(ctx: click.Context, names: list[str], act: Callable[[str], str]) -> No
 
 @data.command("list")
 def list_() -> None:
-    """Show every dataset: its size, and whether it is cached and verified.
-
-    At the end are the loaders that installed packages register.
-    """
+    """Show every dataset: its size, and whether it is cached and verified; then the loaders of packages."""
     from kfeat.data import list_datasets
     from kfeat.data.sources import SHORT_NAMES
     from kfeat.place import entry_points

@@ -10,7 +10,7 @@ import numpy as np
 from kfeat.data.cache import Folder, cache_folder, check_regular, naming
 from kfeat.data.coding import UNNAMED, as_numbers, check_mistakes, has_thousands, holds, listed
 from kfeat.data.dataset import COLUMN_OPTIONS, OPTIONS, Raw, Reading, format_of
-from kfeat.data.loading import load_files
+from kfeat.data.loading import load_own
 from kfeat.data.sources import FileSource
 from kfeat.errors import DataError, KfeatError
 from kfeat.text import plain, printable
@@ -44,7 +44,7 @@ def inspect(source: FileSource, cache: Folder = None) -> dict[str, Any]:
         if target is None and source.labels is None:
             return known
     try:
-        raw = load_files(source, cache_folder(cache))
+        raw = load_own(source, cache_folder(cache))
         if columns is not None and raw.coding is not None:
             columns["becomes"] = columns["name"].map(raw.coding.kinds).fillna(columns["becomes"])
             known["columns"] = columns.to_dict("records")

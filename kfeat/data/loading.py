@@ -38,22 +38,11 @@ from kfeat.data.generators import (
 )
 from kfeat.data.preparation import prepare
 from kfeat.data.protocol import Protocol
-from kfeat.data.sources import (
-    FileSource,
-    Form,
-    LoaderSource,
-    OwnSource,
-    PinnedSource,
-    Source,
-    entry,
-    registry,
-    validated,
-)
+from kfeat.data.sources import Form, LoaderSource, OwnSource, PinnedSource, Source, entry, registry, validated
 from kfeat.errors import ConfigError, DataError, DownloadError
 from kfeat.text import say_once
 
 OWN_READER = 6  # raised when the user's own files are read in another way
-RETURNED = {2: ("X", "y"), 4: ("X_train", "y_train", "X_test", "y_test")}  # by a loader
 CODED = "columns"  # part of what determines arrays of tables: their notes name the columns
 
 
@@ -101,12 +90,10 @@ def load_raw(
         return load_registered(source, *access)
     if isinstance(source, PinnedSource):
         return with_pin(load_registered(source.name, *access), source.fingerprint)
-    if isinstance(source, FileSource):
-        return load_files(source, folder)
-    if isinstance(source, LoaderSource):
-        if written is not source:  # of a config's source, the plan has called the loader
-            call_anew(source, folder)
-        return load_returned(source, folder)
+    if isinstance(source, LoaderSource) and written is not source:  # the plan calls those of a config
+        call_anew(source, folder)
+    if isinstance(source, OwnSource):
+        return load_own(source, folder)
     if isinstance(source, LargeQuadric):
         return load_large(source, folder)
     return generate(source)
@@ -117,13 +104,18 @@ def is_kept(source: Any) -> bool:
     return isinstance(source, LargeQuadric) or not isinstance(source, Generator)
 
 
-def load_files(source: FileSource, cache: Path) -> Raw:
-    """Return the user's own files; they are verified when their fingerprint is pinned."""
-    files = source.files
-    parse = partial(read_files, files, source.reading, source.task)
-    raw = parsed_once(own_folder(source, cache), files, parse)
+def load_own(source: OwnSource, cache: Path) -> Raw:
+    """Return the user's own data; they are verified when their fingerprint is pinned.
+
+    A loader is called where nothing of its last call is kept.
+    """
+    if isinstance(source, LoaderSource):
+        parse = partial(returned, source)
+    else:
+        parse = partial(read_files, source.files, source.reading, source.task)
+    raw = parsed_once(own_folder(source, cache), source.files, parse)
     raw = replace(raw, name=source.name)
-    if raw.n_dropped and source.reading.missing != "drop":
+    if not isinstance(source, LoaderSource) and raw.n_dropped and source.missing != "drop":
         say_once(
             logging.WARNING,
             f"{source.name}: {raw.n_dropped:,} of {raw.n_dropped + len(raw.y):,} rows have no label and "
@@ -135,20 +127,13 @@ def load_files(source: FileSource, cache: Path) -> Raw:
     return raw if source.fingerprint is None else with_pin(raw, source.fingerprint)
 
 
-def labels_of_test_alone(raw: Raw, source: FileSource) -> list[str]:
+def labels_of_test_alone(raw: Raw, source: OwnSource) -> list[str]:
     """Return the classes that only test rows have, unless `levels` declare the words of the target."""
-    declared = raw.target in (source.levels or {})
+    declared = raw.target in (getattr(source, "levels", None) or {})
     if raw.task != "classification" or "test" not in raw.parts or declared:
         return []
     new = np.setdiff1d(raw.parts["test"].y, raw.parts["train"].y).tolist()
     return [raw.label_names[label] if raw.label_names else str(label) for label in new]
-
-
-def load_returned(source: LoaderSource, cache: Path) -> Raw:
-    """Return what a loader returned when it was last called; it is called where nothing of that is kept."""
-    raw = parsed_once(own_folder(source, cache), source.files, partial(returned, source))
-    raw = replace(raw, name=source.name)
-    return raw if source.fingerprint is None else with_pin(raw, source.fingerprint)
 
 
 def call_anew(source: LoaderSource, cache: Folder = None) -> None:
@@ -169,12 +154,11 @@ def returned(source: LoaderSource) -> Raw:
         raise DataError(str(error)) from error
     except (Exception, SystemExit) as error:
         raise DataError(f"{place.text} failed: {place.line_of(error)}: {error!r}") from error
-    n = len(values) if isinstance(values, tuple | list) else 0
-    where, names = place.line_of(DataError()), RETURNED.get(n)
-    if names is None:
-        expected = " or ".join(f"({', '.join(names)})" for names in RETURNED.values())
-        got = f"{n} values" if n else f"{type(values).__name__}"
-        raise DataError(f"{where}: expected {place.text} to return {expected}, got {got}")
+    where, n = place.line_of(DataError()), len(values) if isinstance(values, tuple | list) else 0
+    if n not in (2, 4):
+        got = f"{n} values" if n else type(values).__name__
+        raise DataError(f"{where}: expected (X, y) or (X_train, y_train, X_test, y_test), got {got}")
+    names = ("X", "y") if n == 2 else ("X_train", "y_train", "X_test", "y_test")
     with as_data_errors(where, "arrays"), naming(where):
         labels, words = coded_labels(values[1::2])
         both = chain.from_iterable(zip(map(numbers_of, values[::2]), labels, strict=True))

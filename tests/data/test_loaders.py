@@ -112,8 +112,7 @@ def test_two_parts_are_the_official_split_and_one_part_is_split_by_the_protocol(
         ("json.loads('?')", "my_data.py:load failed: my_data.py, line 16: JSONDecodeError('Expecting value"),
         (
             "pass",
-            "line 15: expected my_data.py:load to return (X, y) or (X_train, y_train, X_test, y_test), got "
-            "NoneType",
+            "line 15: expected (X, y) or (X_train, y_train, X_test, y_test), got NoneType",
         ),
         ("return X, y, X", "X_test, y_test), got 3 values"),
         ("return X", "X_test, y_test), got ndarray"),
