@@ -105,10 +105,7 @@ def is_kept(source: Any) -> bool:
 
 
 def load_own(source: OwnSource, cache: Path) -> Raw:
-    """Return the user's own data; they are verified when their fingerprint is pinned.
-
-    A loader is called where nothing of its last call is kept.
-    """
+    """Return the user's own data as kept or read; they are verified when their fingerprint is pinned."""
     if isinstance(source, LoaderSource):
         parse = partial(returned, source)
     else:

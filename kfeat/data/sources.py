@@ -169,10 +169,8 @@ class FileSource(Reading):
         return {role: local_path(path) for role, path in roles.items() if path is not None}
 
 
-def loader_place(loader: Any, info: ValidationInfo) -> Any:
+def loader_place(loader: Any, info: ValidationInfo) -> Place:
     """Return the place of a loader, whose file is relative to the config; its text stays as written."""
-    if isinstance(loader, Place):
-        return loader
     if not isinstance(loader, str):
         raise ConfigError("expected text")
     config: Path | None = getattr(info.context, "path", info.context)
@@ -207,6 +205,7 @@ class LoaderSource(Model):
 
 
 OwnSource: TypeAlias = FileSource | LoaderSource
+WithShortName = BeforeValidator(lambda source: {"loader": source} if isinstance(source, str) else source)
 
 
 def known_name(name: str) -> str:
@@ -226,23 +225,15 @@ def source_tag(source: Any) -> str:
     """Return which kind of source is meant."""
     if isinstance(source, str):
         return "name" if source in registry() or source not in entry_points(SHORT_NAMES) else "function"
-    if isinstance(source, LoaderSource) or (isinstance(source, dict) and "loader" in source):
-        return "function"
-    if isinstance(source, FileSource) or (isinstance(source, dict) and "path" in source):
-        return "files"
-    if isinstance(source, PinnedSource) or (isinstance(source, dict) and "fingerprint" in source):
-        return "pinned"
-    return "generator"
+    keys = source if isinstance(source, dict) else getattr(source, "model_fields_set", ())
+    tags = {"loader": "function", "path": "files", "fingerprint": "pinned"}
+    return next((tag for key, tag in tags.items() if key in keys), "generator")
 
 
 Source = Annotated[
     Annotated[str, AfterValidator(known_name), Tag("name")]
     | Annotated[FileSource, Tag("files")]
-    | Annotated[
-        LoaderSource,
-        BeforeValidator(lambda source: {"loader": source} if isinstance(source, str) else source),
-        Tag("function"),
-    ]
+    | Annotated[LoaderSource, WithShortName, Tag("function")]
     | Annotated[PinnedSource, Tag("pinned")]
     | Annotated[Annotated[GeneratorSource | LargeQuadric, Field(discriminator="name")], Tag("generator")],
     Discriminator(source_tag),

@@ -175,10 +175,7 @@ class Trial:
 
 
 def described(source: Source) -> dict[str, Any] | None:
-    """Return the source's parameters as in a row; None for a registered dataset, which has only a name.
-
-    A loader has the version of its code besides.
-    """
+    """Return the source's parameters as in a row, and a loader's version; None for a registered dataset."""
     version = {"version": source.loader.version} if isinstance(source, LoaderSource) else {}
     return None if isinstance(source, str) else {**source.model_dump(mode="json"), **version}
 

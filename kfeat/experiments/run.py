@@ -79,10 +79,7 @@ def _known_hash(source: Source) -> str | None:
 
 
 def _source_key(name: str, source: dict[str, Any] | None) -> str:
-    """Return a key of the source without options that are not set, since newer versions may add some.
-
-    An edited loader is the same source: its data tell whether it matters.
-    """
+    """Return a key of the source without unset options, since others may be new, and version of its code."""
     options = {key: value for key, value in (source or {}).items() if value is not None and key != "version"}
     return f"{name} {source and options}"
 
