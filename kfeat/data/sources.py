@@ -176,9 +176,9 @@ def loader_place(loader: Any, info: ValidationInfo) -> Place:
     config: Path | None = getattr(info.context, "path", info.context)
     code = getattr(info.context, "code", "run")
     if code == "refuse":
-        raise ConfigError("--no-code refuses a config that names code")
+        raise ConfigError(f"'{loader}' is code, which --no-code refuses")
     known = {} if ":" in loader else entry_points(SHORT_NAMES)
-    place = Place.of(known.get(loader, loader), config and config.parent)
+    place = Place.of(known.get(loader, loader), config and config.parent, needed=code == "run")
     if config is not None and code == "run":
         announce(place, config)
     return replace(place, text=loader)

@@ -4,7 +4,6 @@ A component is a kernel, map, solver or measure as a config names it: a register
 class (`my_map.py:Mine`), and its parameters.
 """
 
-import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -23,8 +22,7 @@ from pydantic_core import core_schema
 from kfeat.errors import ConfigError, KfeatError
 from kfeat.experiments.yaml import KeyPath, advice_on, problems_of, validation_error
 from kfeat.parameters import HANDED_IN, parameter_model
-from kfeat.place import FORMS, Place, entry_points
-from kfeat.text import say_once
+from kfeat.place import FORMS, Place, announce, entry_points
 
 MAX_LENGTH = 500
 _PART = re.compile(r"[\w-][\w.-]{0,199}")
@@ -458,10 +456,7 @@ def _by_place(
         cls = Foreign(part, Place.of(text, folder, needed))
         component = Component(name, cls, parameters, parameters, label and one_line(label))
         if origin.code == "run":
-            said = f"{cls.place.path if cls.place.module is None else cls.place.module} is imported"
-            say_once(
-                logging.WARNING, f"{said}, since {origin.path.name if origin.path else 'a config'} names it"
-            )
+            announce(cls.place, origin.path)
             problems = list(cls.problems(parameters))
             if problems:
                 raise validation_error(((key,), problem) for key, problem in problems)

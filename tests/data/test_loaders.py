@@ -226,8 +226,8 @@ def test_a_config_names_a_file_beside_it_and_says_so_once_where_it_runs(tmp_path
     assert caplog.text == ""
     assert read(SimpleNamespace(path=path, code="run")) == read(path)
     said = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert said == [f"{tmp_path}/my_data.py is imported, since {path} names it"]
-    with pytest.raises(ValueError, match="--no-code refuses a config that names code"):
+    assert said == [f"{tmp_path}/my_data.py is imported, since c.yaml names it"]
+    with pytest.raises(ValueError, match="is code, which --no-code refuses"):
         read(SimpleNamespace(path=path, code="refuse"))
 
 
