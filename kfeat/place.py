@@ -174,9 +174,8 @@ def _distribution(module: str) -> str:
     raise ConfigError(f"no distribution is known to have installed '{top}'")
 
 
-def announce(place: Place, config: Path | None) -> None:
-    """Say once that the code at a place is imported, since a config names it."""
-    named_by = config.name if config else "a config"
+def announce(place: Place, named_by: str) -> None:
+    """Say once that the code at a place is imported, since a config, or a key of one, names it."""
     say_once(logging.WARNING, f"{place.module or place.path} is imported, since {named_by} names it")
 
 

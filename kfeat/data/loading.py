@@ -40,6 +40,7 @@ from kfeat.data.preparation import prepare
 from kfeat.data.protocol import Protocol
 from kfeat.data.sources import Form, LoaderSource, OwnSource, PinnedSource, Source, entry, registry, validated
 from kfeat.errors import ConfigError, DataError, DownloadError
+from kfeat.place import announce
 from kfeat.text import say_once
 
 OWN_READER = 6  # raised when the user's own files are read in another way
@@ -135,6 +136,7 @@ def labels_of_test_alone(raw: Raw, source: OwnSource) -> list[str]:
 
 def call_anew(source: LoaderSource, cache: Folder = None) -> None:
     """Call a loader, which may read other data than before, and keep what it returns."""
+    announce(source.loader, "`dataset`")
     folder, raw = own_folder(source, cache_folder(cache)), returned(source)
     with locked(folder):
         kept = load_kept(folder, source.files)

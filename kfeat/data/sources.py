@@ -28,7 +28,7 @@ from kfeat.data.dataset import Model, Raw, Reading, Task
 from kfeat.data.generators import GeneratorSource, LargeQuadric
 from kfeat.errors import ConfigError, DataError
 from kfeat.parameters import describe, did_you_mean
-from kfeat.place import Place, announce, entry_points
+from kfeat.place import Place, entry_points
 
 MARGIN = 16 << 20  # bytes beyond the known size that a source may send, since it may compress otherwise
 UNKNOWN = 2 << 30  # the most bytes of a file whose size is not known
@@ -179,8 +179,6 @@ def loader_place(loader: Any, info: ValidationInfo) -> Place:
         raise ConfigError(f"'{loader}' is code, which --no-code refuses")
     known = {} if ":" in loader else entry_points(SHORT_NAMES)
     place = Place.of(known.get(loader, loader), config and config.parent, needed=code == "run")
-    if config is not None and code == "run":
-        announce(place, config)
     return replace(place, text=loader)
 
 

@@ -456,7 +456,7 @@ def _by_place(
         cls = Foreign(part, Place.of(text, folder, needed))
         component = Component(name, cls, parameters, parameters, label and one_line(label))
         if origin.code == "run":
-            announce(cls.place, origin.path)
+            announce(cls.place, origin.path.name if origin.path else "a config")
             problems = list(cls.problems(parameters))
             if problems:
                 raise validation_error(((key,), problem) for key, problem in problems)

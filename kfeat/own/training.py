@@ -19,9 +19,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from kfeat import files
-from kfeat.data import Dataset, FileSource, Protocol, Raw, load_raw
+from kfeat.data import Dataset, FileSource, LoaderSource, Protocol, Raw, load_raw
 from kfeat.data.coding import learn_coding, listed
 from kfeat.data.dataset import Part, Reading, format_of
+from kfeat.data.loading import call_anew
 from kfeat.data.preparation import learn
 from kfeat.data.protocol import All, Validation, drawn
 from kfeat.data.sources import dataset_name
@@ -201,6 +202,8 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
             "split, as in --set 'protocol.split={kind: fraction, train: 0.8, seed: 0}'"
         )
     setting = experiment.settings[0]
+    if isinstance(source, LoaderSource):
+        call_anew(source)
     raw = load_raw(source, **access)
     trial = Trial(source, raw.fingerprint, protocol, setting.kernels[0], None, None, 0, experiment.seed)
     given = setting.mapped_solvers[0].given if setting.mapped_solvers and raw.task == "classification" else {}

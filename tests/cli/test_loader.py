@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.row import read_rows
+from kfeat.own.training import setup_of
 from kfeat.text import say_once
 from tests.cli.commands import kfeat, refusal, succeed
 
@@ -53,7 +55,7 @@ def calls():
 def test_it_runs_and_resumes_and_its_rows_name_their_code(config, caplog):
     ran = succeed("run", config)
     assert "3 trials, 0 done before, 3 to run" in ran.stderr
-    assert caplog.messages.count("my_data.py is imported, since small.yaml names it") == 1
+    assert caplog.messages.count("my_data.py is imported, since `dataset` names it") == 1
     assert calls() == 1  # the processes of the trials read what is kept
     rows = read_rows(Path("runs/small"))
     assert {row["dataset"] for row in rows.values()} == {"my_data.py:load"}
@@ -83,8 +85,9 @@ def test_other_data_of_the_same_code_run_again(config):
     first = set(read_rows(Path("runs/small")))
     Path("threshold").write_text("0.6")
     assert "3 trials, 0 done" in succeed("plan", config).stdout
-    succeed("run", config, "-q")
+    ran = succeed("run", config, "-q").stdout
     Path("my_data.py").unlink()
+    assert succeed("report", config, "-q").stdout in ran
     rows = read_rows(Path("runs/small"))
     assert len(rows) == 6
     assert len({row["fingerprint"] for row in rows.values()}) == 2
@@ -101,6 +104,14 @@ def test_a_loader_that_fails_ends_its_own_config_only(config, tmp_path):
     assert f"kfeat: {other}: {sentence}" in ran.stderr
     assert "small: 3 trials, 0 done before, 3 to run" in ran.stderr
     assert len(read_rows(Path("runs/small"))) == 3
+
+
+def test_a_search_calls_the_loader_anew_and_no_code_refuses_it(config):
+    for _ in range(2):
+        setup_of(load_experiment(config), seed=0)
+    assert calls() == 2
+    refused = refusal("run", config, "--no-code")
+    assert "small.yaml, line 2, dataset.loader: 'my_data.py:load' is code, which --no-code refuses" in refused
 
 
 def test_the_loaders_of_packages_are_listed(monkeypatch):

@@ -1,7 +1,6 @@
 """Data by a loader: what a function may return, and one sentence with file and line for what it may not."""
 
 import json
-import logging
 import pickle
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +10,7 @@ import pytest
 
 from kfeat.data import fingerprint, load, load_raw, sources
 from kfeat.data.catalogue import shape_of
+from kfeat.data.loading import call_anew
 from kfeat.data.protocol import Protocol
 from kfeat.data.sources import LoaderSource, Source, _adapter
 from kfeat.errors import ConfigError, DataError
@@ -215,20 +215,24 @@ def test_other_data_of_the_same_code_replace_those_kept(toy, tmp_path):
     assert load_raw({**written, "fingerprint": before}).verified
 
 
-def test_a_config_names_a_file_beside_it_and_says_so_once_where_it_runs(tmp_path, caplog):
+def test_a_config_names_a_file_beside_it(tmp_path, caplog):
     (tmp_path / "my_data.py").write_text(f"{TOY}    return X, y\n")
-    path = tmp_path / "c.yaml"
 
-    def read(context):
-        return _adapter(Source).validate_python({"loader": "my_data.py:load"}, context=context)
+    def read(code):
+        origin = SimpleNamespace(path=tmp_path / "c.yaml", code=code)
+        return _adapter(Source).validate_python({"loader": "my_data.py:load"}, context=origin)
 
-    assert load_raw(read(SimpleNamespace(path=path, code="name"))).name == "my_data.py:load"
+    assert load_raw(read("name")).name == "my_data.py:load"
     assert caplog.text == ""
-    assert read(SimpleNamespace(path=path, code="run")) == read(path)
-    said = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert said == [f"{tmp_path}/my_data.py is imported, since c.yaml names it"]
-    with pytest.raises(ValueError, match="is code, which --no-code refuses"):
-        read(SimpleNamespace(path=path, code="refuse"))
+    for _ in range(2):
+        call_anew(read("run"))
+    assert caplog.messages == [f"{tmp_path}/my_data.py is imported, since `dataset` names it"]
+    with pytest.raises(ValueError, match=r"'my_data.py:load' is code, which --no-code refuses"):
+        read("refuse")
+    (tmp_path / "my_data.py").unlink()
+    assert fingerprint(read("name")) is None
+    with pytest.raises(ValueError, match=r"my_data.py: this file of code cannot be read"):
+        read("run")
 
 
 def test_short_names_of_packages_are_loaders(tmp_path, monkeypatch):
