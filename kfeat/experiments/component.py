@@ -454,6 +454,8 @@ def _by_place(
             raise ConfigError(f"'{text}' is code, which --no-code refuses")
         folder, needed = origin.path and origin.path.parent, origin.code == "run"
         cls = Foreign(part, Place.of(text, folder, needed))
+        if label is not None and not isinstance(label, str):
+            raise validation_error([(["label"], f"expected text (got {label!r})")])
         component = Component(name, cls, parameters, parameters, label and one_line(label))
         if origin.code == "run":
             announce(cls.place, origin.path.name if origin.path else "a config")

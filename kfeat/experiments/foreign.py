@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
+from math import isfinite
 from typing import Any, Self
 
 import numpy as np
@@ -100,12 +101,13 @@ class Foreign:
                 yield name, "missing"
 
     def defaults(self) -> dict[str, Any]:
-        """Return the defaults of the constructor that are plain values, for a row to be complete."""
-        known = self.__signature__.parameters
+        """Return the defaults of the constructor that JSON can hold, for a row to be complete."""
+        known = {name: item.default for name, item in self.__signature__.parameters.items()}
         return {
-            name: item.default
-            for name, item in known.items()
-            if isinstance(item.default, PLAIN) and name not in HANDED_IN
+            name: default
+            for name, default in known.items()
+            if isinstance(default, PLAIN) and name not in HANDED_IN
+            if not isinstance(default, float) or isfinite(default)
         }
 
     def build(self, parameters: Mapping[str, Any], handed_in: Mapping[str, Any]) -> Any:

@@ -111,7 +111,8 @@ def rows_of(experiment: Experiment, root: Path) -> dict[str, Row]:
 
 def _say_edited(trials: Iterable[Trial], rows: Mapping[str, Row]) -> None:
     """Log which code by its place has changed since all of its rows were made: its trials run again."""
-    used = {item.name: item for trial in trials for item in trial.components.values() if item and item.place}
+    items = (item for trial in trials for item in (trial.own_kernel, *trial.components.values()))
+    used = {item.name: item for item in items if item and item.place}
     for name, item in used.items():
         of_name = [
             part for row in rows.values() for part in map(row.get, PARTS) if part and part["name"] == name

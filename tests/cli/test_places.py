@@ -137,6 +137,12 @@ def test_features_are_those_of_the_class_itself():
     assert row["accuracy"] == np.mean(solver.predict(own.transform(data.X_test)) == data.y_test)
 
 
+def test_a_default_that_json_cannot_hold_is_left_out_of_the_row():
+    succeed("run", config(maps=[{"name": "sklearn.impute:SimpleImputer"}], repeats=1))
+    assert "missing_values" not in rows()[0]["map"]
+    assert rows()[0]["map"]["strategy"] == "mean"
+
+
 def test_an_edited_file_runs_again_and_says_so(caplog):
     succeed("run", config())
     before = {row["id"] for row in rows()}
@@ -309,6 +315,7 @@ def test_a_map_that_fails_is_a_failed_row_with_the_line():
         ({"solvers": {"mapped": {"name": "sklearn.linear_model:Ridge"}}}, "for regression, digits is"),
         ({"solvers": {"exact": {"name": "my.py:Nearest"}}}, "my.py:Nearest trains on features, not on a k"),
         ({"solvers": {"baseline": {"name": "libsvm"}}}, "libsvm trains on a kernel, not on features"),
+        ({"maps": [{"name": "my.py:Mine", "label": 3}]}, "maps[0].label: expected text (got 3)"),
         ({"memory": "out_of_core"}, "a map by its place needs all rows in memory"),
     ],
 )  # fmt: skip
