@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "solvers": {*FOUNDATION, "kernels"},
     "data": FOUNDATION,
     "experiments": {*FOUNDATION, "kernels", "diagnostics", "maps", "solvers", "data"},
-    "analysis": {"errors", "text", "data", "experiments"},
+    "analysis": {"errors", "parameters", "text", "data", "experiments"},
     "survey": {"kernels", "diagnostics", "experiments", "analysis"},
     "own": {*FOUNDATION, "kernels", "maps", "solvers", "data", "experiments", "survey"},
     "render": {"data", "errors", "text", "files", "experiments", "own", "analysis"},

@@ -1,4 +1,4 @@
-"""The cases of a claim: which cells it compares, and the number of each case.
+"""The cases of a claim: which cells it compares, and the number of each case; and the reference of each cell.
 
 A claim has a case for every setting that its `for` selects, or with `across` one case over all of them. If
 its selectors match maps of several sizes, each size is a case. If a selector lists values of another key,
@@ -28,10 +28,12 @@ from kfeat.analysis.statistics import (
     welch_half_width,
 )
 from kfeat.errors import ConfigError
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import Claim
 from kfeat.experiments.quantities import Quantity
 from kfeat.experiments.row import Row
 from kfeat.experiments.selectors import matches
+from kfeat.parameters import did_you_mean
 
 _SETTING = ("dataset", "protocol", "kernel")
 
@@ -117,19 +119,7 @@ class Case:
         if claim.of == "spread" and claim.ratio:
             ours, theirs = (cell.score for cell in self.cells)
             return spread_ratio_interval(ours, theirs, level) if ours and theirs else None
-        if len(self.cells) == 2 and (pairs := paired(self.cells[0], self.cells[1], claim.of)):
-            a, b = (sorted(row.get("predictions") or "" for row in cell.rows) for cell in self.cells)
-            tie = 0.0 if a == b else resolution(quantity, self.cells[0].rows)
-            return _of_pairs(pairs, bool(claim.ratio), level, tie)
-        means = [mean for cell in self.cells if (mean := cell.mean(claim.of)) is not None]
-        errors = [error for cell in self.cells if (error := error_of(cell, claim.of)) is not None]
-        if len(errors) < len(self.cells) or len(means) < len(self.cells):
-            return None
-        if claim.ratio:
-            return ratio_interval(means[0], errors[0], means[1], errors[1], level)
-        other = errors[1] if len(errors) > 1 else KNOWN
-        number, half = means[0] - sum(means[1:]), welch_half_width(errors[0], other, level)
-        return number - half, number + half
+        return interval_of(self.cells, claim.of, bool(claim.ratio), level)
 
     def lack(self) -> str:
         """Return why there is no number."""
@@ -202,14 +192,45 @@ def _wrong(claim: Claim, problem: str) -> ConfigError:
 
 
 def _check_values(claim: Claim, selector: Mapping[str, Any], cells: Sequence[Cell]) -> None:
-    """Raise ConfigError for a key or value that no planned cell has; it is probably a typing error."""
-    flats = [cell.trial.describe() for cell in cells]
+    for key, wanted, _ in _unknown_values(selector, cells):
+        raise _wrong(claim, f"no planned cell has {key}: {wanted!r}; `kfeat plan` shows the cells")
+
+
+def _unknown_values(selector: Mapping[str, Any], cells: Sequence[Cell]) -> list[tuple[str, Any, list[Any]]]:
+    """Return the keys and values that no planned cell has, probably typing errors, and the known values."""
+    flats, unknown = [cell.trial.describe() for cell in cells], []
     for key, value in selector.items():
         known = [flat[key] for flat in flats if key in flat]
         several = isinstance(value, list) and value not in known
-        for wanted in value if several else [value]:
-            if wanted not in known:
-                raise _wrong(claim, f"no planned cell has {key}: {wanted!r}; `kfeat plan` shows the cells")
+        unknown += [(key, wanted, known) for wanted in (value if several else [value]) if wanted not in known]
+    return unknown
+
+
+def references(experiment: Experiment, cells: Sequence[Cell]) -> dict[Cell, Cell]:
+    """Return the reference of each cell that has one in its setting: of its size and solver, or the only one.
+
+    A reference is its own. Raises ConfigError if no planned cell is one, unless the command line changed the
+    plan.
+    """
+    selector = experiment.reference
+    chosen = [cell for cell in cells if selector and matches(selector, cell.trial)]
+    if selector and not chosen and not experiment.changed:
+        problem = "all of these values"
+        for key, value, known in _unknown_values(selector, cells):
+            problem = f"{key}: {value}{did_you_mean(str(value), [*map(str, known)])}"
+        problem = f"reference: no method of the plan has {problem}; `kfeat plan` shows the methods"
+        raise ConfigError(f"{experiment.path}: {problem}")
+    return {cell: reference for cell in cells if (reference := _reference(cell, chosen))}
+
+
+def _reference(cell: Cell, chosen: Sequence[Cell]) -> Cell | None:
+    if cell in chosen:
+        return cell
+    place = cell.setting, cell.trial.measure
+    alike = [other for other in chosen if (other.setting, other.trial.measure) == place]
+    alike = [other for other in alike if other.size == cell.size] or alike
+    alike = [other for other in alike if other.trial.solver == cell.trial.solver] or alike
+    return alike[0] if len(alike) == 1 else None
 
 
 def _concerns(selector: Mapping[str, Any], cell: Cell) -> bool:
@@ -295,6 +316,23 @@ def _of_share(share: Quantity, rows: Sequence[Row], level: float) -> Interval | 
     hits, draws = map(sum, zip(*known, strict=True))
     low, high = share_interval(round(hits), draws, level)
     return 100 * low, 100 * high
+
+
+def interval_of(cells: Sequence[Cell], name: str, ratio: bool, level: float) -> Interval | None:
+    """Return the interval of a mean, or of a difference or ratio of two: of pairs, else Welch's."""
+    if len(cells) == 2 and (pairs := paired(cells[0], cells[1], name)):
+        a, b = (sorted(row.get("predictions") or "" for row in cell.rows) for cell in cells)
+        tie = 0.0 if a == b else resolution(cells[0].named(name), cells[0].rows)
+        return _of_pairs(pairs, ratio, level, tie)
+    means = [mean for cell in cells if (mean := cell.mean(name)) is not None]
+    errors = [error for cell in cells if (error := error_of(cell, name)) is not None]
+    if len(errors) < len(cells) or len(means) < len(cells):
+        return None
+    if ratio:
+        return ratio_interval(means[0], errors[0], means[1], errors[1], level)
+    other = errors[1] if len(errors) > 1 else KNOWN
+    number, half = means[0] - sum(means[1:]), welch_half_width(errors[0], other, level)
+    return number - half, number + half
 
 
 def _of_pairs(

@@ -42,7 +42,7 @@ from kfeat.experiments.paper import (
     TableLayout,
     check_switches,
 )
-from kfeat.experiments.selectors import Keys
+from kfeat.experiments.selectors import Keys, Selector
 from kfeat.experiments.setting import Setting
 from kfeat.experiments.yaml import (
     SUFFIXES,
@@ -65,7 +65,8 @@ class ExperimentFile(Strict):
 
     `stand_ins` says which dataset another one replaces, such as `gisette_mnist: Gisette`. Figures say so
     where they name it; tables say so below. `ranking` has the keys of the choices that are ranked by their
-    distance from the printed numbers; these get no verdict here.
+    distance from the printed numbers; these get no verdict here. `reference` selects the methods from which
+    the tables of all cells give the difference of each other method.
     """
 
     settings: Annotated[list[Setting], MinLen(1)]
@@ -77,6 +78,7 @@ class ExperimentFile(Strict):
     switches: Annotated[list[Switch], AfterValidator(check_switches)] = []
     stand_ins: dict[str, Line] = {}
     ranking: Keys = []
+    reference: Selector = {}
     table: TableLayout | None = None
     figure: Figure | None = None
 

@@ -5,13 +5,15 @@ from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from kfeat.analysis.cells import PHASES, Cell, best_of, by_setting, exact_of
+from kfeat.analysis.cells import PHASES, Cell, Shown, best_of, by_setting, exact_of, paired
+from kfeat.analysis.claim_cases import interval_of, references
 from kfeat.analysis.names import Names
+from kfeat.analysis.statistics import LEVEL
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import SCORE, Quantity
 from kfeat.experiments.row import Row, counts_as_timed
-from kfeat.render.paper_table import paper_table_notes, shown
+from kfeat.render.paper_table import Ratio, paper_table_notes, shown
 from kfeat.render.switches import ranking_notes
 from kfeat.render.table import BUSY, MISSING, RAISED, UNCONVERGED, factor_text, with_unit
 
@@ -27,6 +29,7 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
         note = (quantity.note or "{spread}").format(spread=SPREAD)
         sampling = f"; {_sampling(cells)}" if quantity.name == "kernel_error" else ""
         lines.append(f"{quantity.heading}: {note}{sampling}.")
+    lines += of_differences(experiment, cells)
     names = {dataset_name(source) for source in experiment.datasets}
     stand_ins = experiment.stand_ins.items()
     lines += [f"{name}: a stand-in for {meant}." for name, meant in stand_ins if name in names]
@@ -65,6 +68,39 @@ def scores(cells: Sequence[Cell]) -> list[Quantity]:
     """Return the scores that the cells have; before there are rows, what a cell takes for granted."""
     with_rows = [cell for cell in cells if cell.rows] or cells[:1]
     return list(dict.fromkeys(cell.named(SCORE) for cell in with_rows))
+
+
+def less(experiment: Experiment, cells: Sequence[Cell]) -> dict[str, dict[Cell, Cell]]:
+    """Return the references of the cells by the title of the column of differences, such as `less ORF`."""
+    of = references(experiment, cells)
+    chosen = {*of.values()}
+    names = Names(cells, ["n_components"] if len({cell.size for cell in chosen}) > 1 else ())
+    titles = {names.method(cell) for cell in chosen}
+    return {f"less {titles.pop() if len(titles) == 1 else 'reference'}": of} if of else {}
+
+
+def difference(cell: Cell, reference: Cell | None) -> Ratio:
+    """Return the score of a cell less its reference's, with the interval if one of the two is random."""
+    if reference is None or reference is cell or cell.score is None or reference.score is None:
+        return Ratio(Shown(None))
+    number = cell.score.mean - reference.score.mean
+    drawn, unconverged = cell.drawn or reference.drawn, bool(cell.unconverged or reference.unconverged)
+    interval = interval_of([cell, reference], SCORE, False, LEVEL) if drawn else None
+    return Ratio(Shown(number, unconverged=unconverged), interval)
+
+
+def of_differences(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
+    """Return what the differences from the references are, and by which interval."""
+    names, lines = Names(cells), []
+    for title, of in less(experiment, cells).items():
+        known = [cell for cell in of if difference(cell, of[cell]).interval]
+        welch = [f"'{names.of(cell)}'" for cell in known if not paired(cell, of[cell])]
+        kinds = ["from pairs of runs with the same split or features"] * (len(welch) < len(known))
+        kinds += [f"Welch's for {', '.join(welch)}" if kinds else "Welch's"] * bool(welch)
+        text = f"the score less the reference's, of several that of the same size ({MISSING} if none fits)"
+        intervals = f"; in brackets its 95 % interval, {'; '.join(kinds)}" * bool(kinds)
+        lines.append(f"{title}: {text}{intervals}.")
+    return lines
 
 
 def _sampling(cells: Sequence[Cell]) -> str:

@@ -8,7 +8,7 @@ from math import floor, isfinite, log10
 from pathlib import Path
 from typing import Any
 
-from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of, grouped, summarise
+from kfeat.analysis.cells import PHASES, Cell, Shown, best_of, by_setting, exact_of, grouped, summarise
 from kfeat.analysis.judgement import Evidence, judge_experiment
 from kfeat.analysis.names import Names, formulas
 from kfeat.data.sources import dataset_name
@@ -21,12 +21,13 @@ from kfeat.experiments.row import Row, write_rows
 from kfeat.experiments.run import plan_from_rows, rows_of
 from kfeat.experiments.selectors import matches
 from kfeat.files import replacing_together
-from kfeat.render.notes import cautions, notes, scores
+from kfeat.render.notes import cautions, difference, less, notes, of_differences, scores
 from kfeat.render.paper_table import Ratio, check_figure, marked, paper_table, ratio, ratio_columns, shown
 from kfeat.render.switches import ranking
 from kfeat.render.table import (
     MISSING,
     UNCONVERGED,
+    Bold,
     Table,
     bullets,
     factor_text,
@@ -56,29 +57,50 @@ def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int
     A terminal has `width` characters a line, or no limit. Raises ConfigError where a column of the paper's
     table selects several cells.
     """
-    title, kernels = experiment.title, formulas(cells)
-    write: dict[str, Callable[[Table], str]] = {
-        "terminal": lambda table: table.terminal(width),
-        "markdown": Table.markdown,
-        "latex": lambda table: table.latex(kernels),
-    }
     layout = _layout(experiment, cells)
     tables = [paper_table(layout, cells)] if layout else []
     tables += [ranking(experiment, cells)] if experiment.ranking else []
-    parts = [write[style](table) for table in tables]
-    parts += [_heading("All cells", style, 2)] if tables else []
-    for place, table in _tables(experiment, cells, spread=style != "terminal"):
-        if place:
-            parts.append(_heading(place, style, 3, kernels))
-        parts.append(write[style](table))
-    body = "\n\n".join(parts)
+    all_cells = _tables(experiment, cells, style)
+    title = experiment.title
     if style == "latex":
-        head = "".join(f"% {plain(line)}\n" for line in (title, *notes(experiment, cells)))
-        return f"{head}{body}\n"
+        counts = [len(cell.rows) for cell in cells]
+        runs = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{max(counts)}"
+        spread = f"Mean ± standard deviation over {runs} runs; bold: the best map"
+        about = [spread, *of_differences(experiment, cells)]
+        captioned = [(title, table) for table in tables]
+        captioned += [(". ".join(filter(None, (title, place, *about))), table) for place, table in all_cells]
+        return _latex(experiment, cells, captioned)
+    write: Callable[[Table], str] = (
+        Table.markdown if style == "markdown" else lambda table: table.terminal(width)
+    )
+    parts = [write(table) for table in tables]
+    parts += [_heading("All cells", style, 2)] if tables else []
+    for place, table in all_cells:
+        parts += [_heading(place, style, 3)] if place else []
+        parts.append(write(table))
+    body = "\n\n".join(parts)
     if style == "markdown":
         return f"# {markdown(title)}\n\n{body}\n\n{bullets(notes(experiment, cells), markdown)}\n"
-    below = [paragraph(line, "", width) if width else plain(line) for line in cautions(experiment, cells)]
+    lines = of_differences(experiment, cells) + cautions(experiment, cells)
+    below = [paragraph(line, "", width) if width else plain(line) for line in lines]
     return "\n".join([plain(title), "", body, "", *below])
+
+
+def _latex(experiment: Experiment, cells: Sequence[Cell], captioned: Iterable[tuple[str, Table]]) -> str:
+    """Return the tables as floats with captions and labels, below the notes as comments."""
+    kernels = formulas(cells)
+    comments = (experiment.title, *notes(experiment, cells), r"It needs \usepackage{booktabs}.")
+    lines = [f"% {plain(line)}" for line in comments]
+    for number, (caption, table) in enumerate(captioned, 1):
+        lines += [
+            r"\begin{table}",
+            r"\centering\footnotesize\setlength{\tabcolsep}{4pt}",
+            rf"\caption{{{latex(caption, kernels)}}}",
+            rf"\label{{tab:{experiment.name}{f'-{number}' if number > 1 else ''}}}\smallskip",
+            table.latex(kernels),
+            r"\end{table}",
+        ]
+    return "\n".join(lines) + "\n"
 
 
 def _layout(experiment: Experiment, cells: Sequence[Cell]) -> TableLayout | None:
@@ -91,22 +113,22 @@ def _layout(experiment: Experiment, cells: Sequence[Cell]) -> TableLayout | None
     return layout.model_copy(update={"columns": chosen}) if chosen else None
 
 
-def _heading(title: str, style: str, level: int, kernels: Collection[str] = ()) -> str:
-    if style == "latex":
-        return rf"\paragraph{{{latex(title, kernels)}}}"
+def _heading(title: str, style: str, level: int) -> str:
     return f"{'#' * level} {markdown(title)}" if style == "markdown" else plain(title)
 
 
-def _tables(experiment: Experiment, cells: Sequence[Cell], spread: bool) -> list[tuple[str, Table]]:
+def _tables(experiment: Experiment, cells: Sequence[Cell], style: str) -> list[tuple[str, Table]]:
     """Return the tables of all cells with their titles: one, or one per setting where it would be long."""
-    all_records = records(experiment, cells, spread)
+    all_records = records(experiment, cells, spread=style == "markdown")
+    whole = all(len(cell.rows) == len(cell.trials) for cell in cells)
+    hidden = ["live features", *["runs"] * whole] * (style == "latex")  # a page is narrow
     if len(all_records) <= LONG:
-        return [("", _table(all_records))] if all_records else []
+        return [("", _table(all_records, hidden))] if all_records else []
     places = grouped(all_records, lambda record: ", ".join(record[key] for key in _PLACE if key in record))
-    return [(place, _table(of_place, hidden=_PLACE)) for place, of_place in places.items()]
+    return [(place, _table(of_place, [*_PLACE, *hidden])) for place, of_place in places.items()]
 
 
-def _table(cell_records: Sequence[dict[str, str]], hidden: Collection[str] = ()) -> Table:
+def _table(cell_records: Sequence[dict[str, str]], hidden: Collection[str]) -> Table:
     keys = [key for key in cell_records[0] if key not in hidden]
     left = sum(key in (*_PLACE, "method") for key in keys)
     headers = [f"{key} (s)" if key in PHASES else key for key in keys]
@@ -119,8 +141,8 @@ def records(experiment: Experiment, cells: Sequence[Cell], spread: bool = False)
 
     With `spread`, seconds have their standard deviation, for which a terminal is too narrow.
     """
-    kinds, names = scores(cells), Names(cells)
-    whole = [_record(cell, names, peers, kinds, spread) for peers in by_setting(cells) for cell in peers]
+    kinds, names, of = scores(cells), Names(cells), less(experiment, cells)
+    whole = [_record(cell, names, peers, kinds, spread, of) for peers in by_setting(cells) for cell in peers]
     values = {key: {record[key] for record in whole} for key in (whole[0] if whole else ())}
     hidden = {key for key in _PLACE if len(values[key]) == 1} if whole else set()
     hidden |= set() if any(cell.reported for cell in cells) else {"difference"}
@@ -133,13 +155,16 @@ def records(experiment: Experiment, cells: Sequence[Cell], spread: bool = False)
 
 
 def _record(
-    cell: Cell, names: Names, peers: Sequence[Cell], kinds: Sequence[Quantity], spread: bool
+    cell: Cell, names: Names, peers: Sequence[Cell], kinds: Sequence[Quantity], spread: bool,
+    references: Mapping[str, Mapping[Cell, Cell]],
 ) -> dict[str, str]:  # fmt: skip
     exact, ours, theirs, live = exact_of(cell, peers), cell.score, cell.reported, cell.mean("live")
     quantity = cell.named(SCORE) if cell.rows else kinds[0]
     score, times = MISSING, theirs.times if theirs else {}
     if ours:
         score = quantity.text(ours.mean, ours.sd) + UNCONVERGED * cell.shown(SCORE).unconverged
+        maps = [peer for peer in peers if peer.trial.map and peer.named(SCORE) == quantity]
+        score = Bold(score) if cell is best_of(maps) else score
     timed = f", {cell.timed_runs} timed" if 0 < cell.timed_runs < len(cell.rows) else ""  # not all of them
     seconds = {phase: _seconds(cell, phase, spread) for phase in PHASES}
     if cell.bound:  # it stands where most of the time goes
@@ -149,6 +174,7 @@ def _record(
         "kernel": names.kernel(cell),
         "method": names.in_setting(cell),
         **{kind.heading: score if kind == quantity else MISSING for kind in kinds},
+        **{title: _less(cell, of.get(cell), quantity) for title, of in references.items()},
         "paper": quantity.text(theirs.mean, theirs.sd) if theirs else MISSING,
         "difference": quantity.change(ours.mean - theirs.mean) if ours and theirs else MISSING,
         **seconds,
@@ -157,6 +183,14 @@ def _record(
         "live features": MISSING if live is None else f"{live:.0f}",
         "runs": f"{len(cell.rows)}/{len(cell.trials)}{timed}",
     }
+
+
+def _less(cell: Cell, reference: Cell | None, quantity: Quantity) -> str:
+    """Return the difference from the reference with its interval: `+0.31 [-0.05, 0.67]`."""
+    of = difference(cell, reference)
+    number = shown(of.number, lambda value: quantity.change(value or 0.0))
+    ends = f" [{', '.join(map(quantity.text, of.interval))}]" if of.interval else ""
+    return "reference" if reference is cell else f"{number}{ends}"
 
 
 def _seconds(cell: Cell, phase: str, spread: bool) -> str:
@@ -173,6 +207,8 @@ def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
     """
     layout = _layout(experiment, cells)
     ratios = ratio_columns(layout, cells) if layout else {}
+    for title, of in less(experiment, cells).items():
+        ratios[title] = {cell: difference(cell, of[cell]) for cell in of}
     names = Names(cells)
     lines = [_flat(cell, names, peers, ratios) for peers in by_setting(cells) for cell in peers]
     silent = [key for key in _OCCASIONAL if not any(line[key] for line in lines)]

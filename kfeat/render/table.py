@@ -51,6 +51,7 @@ _MATHS = (
 )
 # What may open an HTML tag or comment; the kernels' <x, y> is none in Markdown.
 _TAG = re.compile(r"<(?!x, y>)(?=[A-Za-z/!?])")
+_MINUS = re.compile(r"(?<![\w(){}])-(?=\d)")  # of a number in LaTeX's text
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
@@ -115,6 +116,7 @@ def markdown_verdict(text: str) -> str:
 def latex(text: str, formulas: Collection[str] = ()) -> str:
     r"""Return the text for LaTeX, the formulas in it as mathematics: $(1+\langle x,y\rangle)^4$."""
     typeset = _typeset(text, formulas, lambda words: plain(words).translate(_LATEX), mathematics)
+    typeset = _MINUS.sub("$-$", typeset)
     # The end of a table's line before would take a bracket or a star for its own.
     return "{}" * typeset.startswith(("[", "*")) + typeset
 
@@ -180,6 +182,10 @@ def bullets(lines: Iterable[str], escape: Callable[[str], str] = markdown_verdic
     return "\n".join(f"- {escape(line)}" for line in lines)
 
 
+class Bold(str):
+    """Text of a table that LaTeX sets in bold."""
+
+
 @dataclass(frozen=True)
 class Table:
     """Lines of cells below headers, and notes below these.
@@ -232,7 +238,7 @@ class Table:
         """Return the table with the rules of booktabs, and with the formulas as mathematics."""
 
         def escape(text: str) -> str:
-            return latex(text, formulas)
+            return rf"\textbf{{{latex(text, formulas)}}}" if isinstance(text, Bold) else latex(text, formulas)
 
         groups, rules, start = [], [], 1  # the line of groups, and the rules below them
         for name, columns in self.groups:
@@ -241,6 +247,7 @@ class Table:
             start += columns
         spans = f"\n {' & '.join(groups)} \\\\\n{' '.join(rules)}" if groups else ""
         body = self._tabulated(self.headers, escape, "latex_raw")
+        body = re.sub(r"\{tabular\}\{(\w+)\}", r"{tabular}{@{}\1@{}}", body, count=1)
         for rule in (rf"\toprule{spans}", r"\midrule", r"\bottomrule"):
             body = body.replace(r"\hline", rule, 1)
         return body

@@ -369,7 +369,13 @@ def test_reports_of_measures(load, tmp_path):
     assert list(records(experiment, cells)[0]) == [
         "dataset", "kernel", "method", "relative kernel error (Frobenius)", "live features", "runs",
     ]  # fmt: skip
-    assert r"\paragraph{digits, $\langle x,y\rangle^2$}" in render(experiment, cells, "latex")
+    latex = render(experiment, cells, "latex")
+    assert (
+        r"\caption{Two datasets. digits, $\langle x,y\rangle^2$. Mean $\pm$ standard deviation over 5 runs"
+        in latex
+    )
+    assert latex.count(r"\begin{table}") == latex.count(r"\label{tab:own") == 12
+    assert len(set(re.findall(r"\\label\{.*", latex))) == 12
     sizes = {name: (tmp_path / "report" / name).stat().st_size for name in FILES}
     assert all(200 < size < 1_000_000 for size in sizes.values())
     assert all(sizes[name] > 20_000 for name in ("figure.png", "figure.svg"))

@@ -135,8 +135,12 @@ def test_latex_has_spanning_headers_and_mathematics(two_kernels):
     experiment = two_kernels()
     text = render(experiment, cells_with(experiment, row), "latex")
     lines = [" ".join(line.split()) for line in text.splitlines() if not line.startswith("%")]
-    assert lines[:12] == [
-        r"\begin{tabular}{lrrrrr}",
+    assert lines[:17] == [
+        r"\begin{table}",
+        r"\centering\footnotesize\setlength{\tabcolsep}{4pt}",
+        r"\caption{Digits, small}",
+        r"\label{tab:small}\smallskip",
+        r"\begin{tabular}{@{}lrrrrr@{}}",
         r"\toprule",
         r"& \multicolumn{2}{c}{$\kappa$ + LIBSVM} & \multicolumn{2}{c}{TS} & "
         r"\multicolumn{1}{c}{TS + Newton} \\",
@@ -150,6 +154,7 @@ def test_latex_has_spanning_headers_and_mathematics(two_kernels):
         r"& 10.0 mins$^1$ & 1 hour & 8.1 secs & $<$ 1 sec & 2.1 secs \\",
         r"\bottomrule",
         r"\end{tabular}",
+        r"\end{table}",
     ]
 
 
