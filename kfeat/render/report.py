@@ -46,6 +46,7 @@ Pending = Mapping[str, Mapping[str, Row]]  # rows that are being published, by t
 RESULTS = Path("results")  # where published rows lie, seen from the folder of the configs
 # From so many lines on, the cells of each setting have a table of their own.
 LONG = 40
+MOST_FLOATS = 18  # that every LaTeX can keep before it has set them on a page
 _PLACE = ("dataset", "kernel")
 # Columns of the CSV that stand there only where they have something to say.
 _OCCASIONAL = ("paper_test_time", "not_converged", "busy")
@@ -63,12 +64,12 @@ def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int
     all_cells = _tables(experiment, cells, style)
     title = experiment.title
     if style == "latex":
-        counts = [len(cell.rows) for cell in cells]
+        counts = [len(cell.rows) for cell in cells if cell.rows] or [0]
         runs = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{max(counts)}"
-        spread = f"Mean ± standard deviation over {runs} runs; bold: the best map"
-        about = [spread, *of_differences(experiment, cells)]
+        spread = f"Mean ± standard deviation over {runs} runs; bold: the best map."
+        about = " ".join([spread, *of_differences(experiment, cells)])
         captioned = [(title, table) for table in tables]
-        captioned += [(". ".join(filter(None, (title, place, *about))), table) for place, table in all_cells]
+        captioned += [(". ".join(filter(None, (title, place, about))), table) for place, table in all_cells]
         return _latex(experiment, cells, captioned)
     write: Callable[[Table], str] = (
         Table.markdown if style == "markdown" else lambda table: table.terminal(width)
@@ -99,6 +100,7 @@ def _latex(experiment: Experiment, cells: Sequence[Cell], captioned: Iterable[tu
             rf"\label{{tab:{experiment.name}{f'-{number}' if number > 1 else ''}}}\smallskip",
             table.latex(kernels),
             r"\end{table}",
+            *[r"\clearpage"] * (number % MOST_FLOATS == 0),
         ]
     return "\n".join(lines) + "\n"
 

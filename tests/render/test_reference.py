@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
 from kfeat.experiments.config import load_experiment
+from kfeat.render import report
 from kfeat.render.notes import notes
 from kfeat.render.report import records, render, render_csv
 from kfeat.render.table import MISSING, UNCONVERGED
@@ -174,6 +175,17 @@ def test_each_setting_has_its_best_map_in_bold(load):
     check_latex(text)
     assert text.count(r"\textbf{") == 2
     assert "textbf" not in render(experiment, cells, "markdown")
+
+
+def test_many_tables_do_not_exceed_what_latex_can_keep(load, monkeypatch):
+    experiment = load(replacements={"gamma: 0.05": f"gamma: {[i / 10 for i in range(1, 10)]}"})
+    text = render(experiment, cells_with(experiment, row), "latex")
+    check_latex(text)
+    assert (text.count(r"\begin{table}"), text.count(r"\clearpage")) == (9, 0)
+    assert r"gamma = 0.9$. Mean" in text.replace(r"\gamma", "gamma")
+    monkeypatch.setattr(report, "MOST_FLOATS", 4)
+    parts = render(experiment, cells_with(experiment, row), "latex").split(r"\clearpage")
+    assert [part.count(r"\end{table}") for part in parts] == [4, 4, 1]
 
 
 def test_the_config_of_the_page_on_papers_has_a_reference(tmp_path):
