@@ -226,8 +226,10 @@ def references(experiment: Experiment, cells: Sequence[Cell]) -> dict[Cell, Cell
 def _reference(cell: Cell, chosen: Sequence[Cell]) -> Cell | None:
     if cell in chosen:
         return cell
-    place = cell.setting, cell.trial.measure
-    alike = [other for other in chosen if (other.setting, other.trial.measure) == place]
+    place = cell.setting[:2], cell.trial.measure
+    near = [other for other in chosen if (other.setting[:2], other.trial.measure) == place]
+    # A baseline runs once for all kernels.
+    alike = [other for other in near if other.trial.baseline or other.setting == cell.setting]
     alike = [other for other in alike if other.size == cell.size] or alike
     alike = [other for other in alike if other.trial.solver == cell.trial.solver] or alike
     return alike[0] if len(alike) == 1 else None

@@ -80,13 +80,13 @@ def less(experiment: Experiment, cells: Sequence[Cell]) -> dict[str, dict[Cell, 
 
 
 def difference(cell: Cell, reference: Cell | None) -> Ratio:
-    """Return the score of a cell less its reference's, with the interval if one of the two is random."""
+    """Return the score of a cell less its reference's, with the interval if any of the two varies."""
     if reference is None or reference is cell or cell.score is None or reference.score is None:
         return Ratio(Shown(None))
     number = cell.score.mean - reference.score.mean
-    drawn, unconverged = cell.drawn or reference.drawn, bool(cell.unconverged or reference.unconverged)
-    interval = interval_of([cell, reference], SCORE, False, LEVEL) if drawn else None
-    return Ratio(Shown(number, unconverged=unconverged), interval)
+    unconverged = bool(cell.unconverged or reference.unconverged)
+    ends = interval_of([cell, reference], SCORE, False, LEVEL)
+    return Ratio(Shown(number, unconverged=unconverged), ends if ends and ends[0] < ends[1] else None)
 
 
 def of_differences(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:

@@ -166,6 +166,23 @@ def test_settings_are_not_compared_with_each_other(load):
     assert all(cell.setting == reference.setting for cell, reference in pairs.items())
 
 
+def test_a_baseline_is_the_reference_of_all_kernels(load):
+    two = {
+        "gamma: 0.05": "gamma: [0.05, 0.1]",
+        "{name: libsvm}": "{name: libsvm}\n  baseline: {name: liblinear}",
+    }
+    experiment = load("{map: baseline}", two)
+    cells = cells_with(experiment, row)
+    pairs = references(experiment, cells)
+    assert len(pairs) == len(cells) == 13
+    (baseline,) = set(pairs.values())
+    assert (baseline.trial.map, baseline.trial.solver.name) == (None, "liblinear")
+    other = next(cell for cell in cells if cell.setting != baseline.setting and cell.trial.map)
+    x, y = accuracies(other), accuracies(baseline)
+    expected = ttest_rel(list(x.values()), [y[seed] for seed in x]).confidence_interval(0.95)
+    assert difference(other, baseline).interval == pytest.approx(tuple(expected), rel=1e-9)
+
+
 @pytest.mark.parametrize(
     ("reference", "problem"),
     [
