@@ -133,7 +133,7 @@ def verify(ctx: click.Context, names: tuple[str, ...], every: bool, quiet: bool)
     metavar="KEY=VALUE",
     help="For a FILE: an option of `dataset` in a config, such as --set missing=mean; repeatable.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@options.form
 @click.pass_context
 def info(ctx: click.Context, name: str, target: str | None, settings: tuple[str, ...], form: str) -> None:
     """Show facts about a registered dataset, or the contents of a file of your own.

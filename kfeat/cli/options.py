@@ -1,5 +1,6 @@
 """Options that several commands share, and those that choose and change configs."""
 
+import json
 import logging
 import re
 import sys
@@ -38,6 +39,12 @@ class Group(click.Group):
                 formatter.write_dl(
                     [(str(command.name), command.get_short_help_str(WHOLE)) for command in commands]
                 )
+
+
+def show_json(document: Any, indent: int | None = 1) -> None:
+    """Print a document as JSON, with null for numbers that are not finite, since JSON has none."""
+    finite = json.loads(json.dumps(document), parse_constant=lambda number: None)
+    click.echo(json.dumps(finite, indent=indent))
 
 
 def say_on_interrupt(what: str) -> None:
@@ -101,6 +108,15 @@ def seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -
         raise click.BadParameter("expected more than 0 seconds", ctx, parameter)
     return duration
 
+
+form = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="Text for a terminal, or one JSON document.",
+)
 
 time_limit = click.option(
     "--time-limit",

@@ -1,12 +1,12 @@
 """The commands on your own data: from a file to a config, to a better one, to a model and its predictions."""
 
 import io
-import json
 import re
 import signal
 import sys
 import warnings
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,6 @@ _FILE: Any = click.Path(path_type=Path)
 _model = click.option("--model", "file", type=_FILE, required=True, metavar="FILE",
                       help="The model's file, which `kfeat fit` writes.")  # fmt: skip
 _data = click.argument("data", type=_FILE)
-_as = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 _threads = click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads to work with."
 )
@@ -41,10 +40,11 @@ _threads = click.option(
               help="The CPU time of mapping and training on one thread (10s, 5m).")  # fmt: skip
 @click.option("--rows", type=click.IntRange(min=10), metavar="N",
               help="Advise for N training rows; by default as many as DATA has.")  # fmt: skip
+@options.form
 @options.access
 @options.verbosity
 def advise(
-    data: str, target: str | None, kernels: tuple[str, ...], budget: float, rows: int | None,
+    data: str, target: str | None, kernels: tuple[str, ...], budget: float, rows: int | None, form: str,
     mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Say which kernel, map and size suit DATA: the name of a dataset, or a file of yours.
@@ -77,7 +77,12 @@ def advise(
             f"no method of the survey maps and trains {traits.n:,} rows within {budget:g} s; give "
             "a longer --budget"
         )
-    for sentence in sentences(data, traits, budget, found):
+    words = sentences(data, traits, budget, found)
+    if form == "json":
+        asked = {"data": data, "budget": budget, "traits": asdict(traits)}
+        options.show_json({**asked, "advice": {**asdict(found), "entry": found.entry}, "sentences": words})
+        return
+    for sentence in words:
         click.echo(plain(sentence))
 
 
@@ -320,7 +325,7 @@ def predict(
 @click.command()
 @_model
 @_data
-@_as
+@options.form
 @_threads
 @options.verbosity
 def score(file: Path, data: Path, form: str, threads: int, quiet: bool) -> None:
@@ -330,13 +335,16 @@ def score(file: Path, data: Path, form: str, threads: int, quiet: bool) -> None:
 
     with _working_with(threads):
         scores, n = score_file(load_model(file), data)
-    click.echo(_json({**scores, "rows": n}) if form == "json" else f"{_scored(scores)} on {n:,} rows")
+    if form == "json":
+        options.show_json({**scores, "rows": n}, indent=None)
+    else:
+        click.echo(f"{_scored(scores)} on {n:,} rows")
 
 
 @click.command()
 @click.argument("file", type=_FILE)
 @click.option("--config", "as_config", is_flag=True, help="Print the config of the training, as YAML.")
-@_as
+@options.form
 def info(file: Path, as_config: bool, form: str) -> None:
     """Show everything about the model in FILE: config, data, map, kernel, solver, sizes, scores, versions."""
     from kfeat.errors import ModelError
@@ -351,13 +359,7 @@ def info(file: Path, as_config: bool, form: str) -> None:
         return
     found = describe(model, file)
     if form == "json":
-        click.echo(_json(found, indent=1))
+        options.show_json(found)
         return
     shown = {key: value for key, value in found.items() if value is not None and key != "config"}
     click.echo(plain_lines(as_yaml(shown, default_flow_style=None).rstrip()))
-
-
-def _json(found: Any, indent: int | None = None) -> str:
-    """Return JSON, with null for numbers that are not finite, since JSON has none."""
-    finite = json.loads(json.dumps(found), parse_constant=lambda number: None)
-    return json.dumps(finite, indent=indent)

@@ -1,6 +1,7 @@
 """`kfeat plan` and `kfeat protocol`: the trials of configs with their cost, and the choices behind them."""
 
 from collections import Counter
+from dataclasses import asdict, dataclass
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from kfeat.experiments.config import Experiment
-    from kfeat.experiments.plan import Again, Estimate
+    from kfeat.experiments.plan import Again, Estimate, Trial
 
 Access = dict[str, Any]
 
@@ -31,9 +32,10 @@ Access = dict[str, Any]
     is_flag=True,
     help="Show how many further runs would decide each verdict that is open, cheapest first.",
 )
+@options.form
 def plan(
     experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path,
-    memory: int | None, missing: bool, to_settle: bool,
+    memory: int | None, missing: bool, to_settle: bool, form: str,
 ) -> None:  # fmt: skip
     """Show the trials of CONFIGS: their ids, which are done, and the CPU time and memory of each.
 
@@ -49,13 +51,18 @@ def plan(
         from kfeat.render.table import terminal_width
 
         verdicts = undecided(judge_experiments(experiments, out, results))
-        click.echo(undecided_terminal(verdicts, terminal_width()))
+        if form == "json":
+            options.show_json([asdict(verdict) for verdict in verdicts])
+        else:
+            click.echo(undecided_terminal(verdicts, terminal_width()))
         return
     if missing:
+        if form == "json":
+            raise click.UsageError("--missing is text; leave it out: JSON has the status of each trial")
         for line in _missing_lines(experiments, out):
             click.echo(line)
         return
-    show_plans(experiments, out, results, access, memory=memory)
+    show_plans(experiments, out, results, access, memory=memory, form=form)
 
 
 @click.command()
@@ -79,6 +86,7 @@ def protocol(configs: tuple[Path, ...], overrides: tuple[str, ...]) -> None:
 def show_plans(
     experiments: "Sequence[Experiment]", out: Path, results: Path, access: Access, again: "Again" = "nothing",
     time_limit: float = inf, memory: int | None = None, only: "Collection[str] | None" = None,
+    form: str = "text",
 ) -> None:  # fmt: skip
     """Show the trials of each experiment, or those with the ids in `only`, and their total time and memory.
 
@@ -91,79 +99,140 @@ def show_plans(
     seen: dict[str, set[str]] = {}  # the ids of the trials so far, by the name of the experiment
     whole: list[Estimate] = []
     left: list[Estimate] = []
-    counted = shared = 0
+    shared = 0
+    plans: list[_Plan] = []
     for one in dependencies_first(experiments):
         try:
-            expected, todo = _show_plan(one, out, results, access, again, time_limit, memory, only)
+            plan = _plan_of(one, out, results, access, again, time_limit, memory, only)
         except (DataError, DownloadError) as error:
             if len(experiments) == 1:
                 raise
             click.echo(f"kfeat: not counted: {plain_lines(f'{one.path}: {error}')}", err=True)
             continue
+        if form == "text":
+            _show_plan(plan)
         row_sources = (seen.get(name, set()) for name in (one.name, *one.rows_from))
-        elsewhere = set().union(*row_sources) & expected.keys()
-        counted, shared = counted + 1, shared + len(elsewhere)
-        whole += [expected[identity] for identity in expected.keys() - elsewhere]
-        left += [expected[identity] for identity in todo - elsewhere]
-        seen.setdefault(one.name, set()).update(expected)
-    if not counted:
+        elsewhere = set().union(*row_sources) & plan.estimates.keys()
+        shared += len(elsewhere)
+        whole += [plan.estimates[identity] for identity in plan.estimates.keys() - elsewhere]
+        left += [plan.estimates[identity] for identity in plan.todo - elsewhere]
+        seen.setdefault(one.name, set()).update(plan.estimates)
+        plans.append(plan)
+    if not plans:
         click.get_current_context().exit(2)
-    if len(experiments) > 1:
+    if form == "json":
+        options.show_json(
+            {"experiments": [_document(plan) for plan in plans], "totals": _totals(whole, left)}
+        )
+    elif len(experiments) > 1:
         of_them = f" ({shared:,} of them shared)" if shared else ""
-        click.echo(f"{counted} config{'s' * (counted != 1)}: {len(whole) + shared:,} trials{of_them}")
-        click.echo(_in_all(whole, left))
+        click.echo(f"{len(plans)} config{'s' * (len(plans) != 1)}: {len(whole) + shared:,} trials{of_them}")
+        click.echo(_in_all(_totals(whole, left)))
 
 
-def _show_plan(
+@dataclass(frozen=True)
+class _Plan:
+    """The trials of an experiment with their states and estimates, by their ids; `todo` are those to run."""
+
+    experiment: "Experiment"
+    trials: "list[Trial]"
+    states: dict[str, str]
+    estimates: "dict[str, Estimate]"
+    todo: set[str]
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        return _totals(self.estimates.values(), [self.estimates[identity] for identity in self.todo])
+
+
+def _plan_of(
     experiment: "Experiment", out: Path, results: Path, access: Access, again: "Again", time_limit: float,
     memory: int | None, only: "Collection[str] | None",
-) -> "tuple[dict[str, Estimate], set[str]]":  # fmt: skip
-    """Show a line for the experiment and one per trial; return the estimates and the ids of trials to run."""
-    from kfeat.cli.progress import names
+) -> _Plan:  # fmt: skip
     from kfeat.experiments.plan import estimates, pending
     from kfeat.experiments.run import planned, rows_of
-    from kfeat.render.table import time
 
     trials = [trial for trial in planned(experiment, **access) if only is None or trial.id in only]
     rows = rows_of(experiment, out)
     todo = {trial.id for trial in pending(trials, rows, again, time_limit)}
     ended = {trial.id: rows[trial.id]["status"] for trial in trials if trial.id in rows}
-    state = ended | {identity: "to run" for identity in todo if ended.get(identity) != "failed"}
-    states = [state[trial.id] for trial in trials]
-    click.echo(plain(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done"))
+    states = ended | {identity: "to run" for identity in todo if ended.get(identity) != "failed"}
     past = [*rows_of(experiment, results).values(), *rows.values()]
-    expected = estimates(trials, past, memory, time_limit)
-    for (identity, name), state in zip(names(trials).items(), states, strict=True):
-        estimate = expected[identity]
-        needs = f"{time(estimate.seconds):>10}  {_size(estimate):>8}"
-        click.echo(f"{identity}  {state:<7}  {needs}  {name}")
-    click.echo(_in_all(expected.values(), [expected[identity] for identity in todo]))
-    return expected, todo
+    return _Plan(experiment, trials, states, estimates(trials, past, memory, time_limit), todo)
 
 
-def _in_all(whole: "Collection[Estimate]", left: "Collection[Estimate]") -> str:
+def _show_plan(plan: _Plan) -> None:
+    """Show a line for the experiment and one per trial."""
+    from kfeat.cli.progress import names
+    from kfeat.render.table import time
+
+    done = sum(state == "done" for state in plan.states.values())
+    click.echo(plain(f"{plan.experiment.title}: {len(plan.trials)} trials, {done} done"))
+    for identity, name in names(plan.trials).items():
+        estimate = plan.estimates[identity]
+        needs = f"{time(estimate.seconds):>10}  {_size(estimate.memory):>8}"
+        click.echo(f"{identity}  {plan.states[identity]:<7}  {needs}  {name}")
+    click.echo(_in_all(plan.totals))
+
+
+def _document(plan: _Plan) -> dict[str, Any]:
+    """Return the same for JSON; `name` is that of the experiment, and of a trial as the text has it."""
+    from kfeat.cli.progress import names
+
+    named = names(plan.trials)
+    trials = [
+        {
+            "id": trial.id,
+            "cell": trial.cell,
+            "name": named[trial.id],
+            "dataset": trial.describe()["dataset"],
+            "kernel": trial.kernel.entry(),
+            **{part: item and item.entry() for part, item in trial.components.items()},
+            "repeat": trial.repeat,
+            "status": plan.states[trial.id],
+            "seconds": plan.estimates[trial.id].seconds,
+            "bytes": plan.estimates[trial.id].memory,
+        }
+        for trial in plan.trials
+    ]
+    about = {"name": plan.experiment.name, "title": plan.experiment.title}
+    return {**about, "trials": trials, "totals": plan.totals}
+
+
+def _totals(whole: "Collection[Estimate]", left: "Collection[Estimate]") -> dict[str, Any]:
+    """Return the CPU seconds of all trials and of the pending ones, and bytes; `unknown` are not counted."""
+    sizes = [estimate.memory for estimate in whole if estimate.memory is not None]
+    return {
+        "trials": len(whole),
+        "seconds": sum(estimate.seconds or 0.0 for estimate in whole),
+        "pending_seconds": sum(estimate.seconds or 0.0 for estimate in left),
+        "unknown": sum(estimate.seconds is None for estimate in whole),
+        "largest_bytes": max(sizes, default=None),
+        "all_bytes": sum(sizes),
+    }
+
+
+def _in_all(totals: dict[str, Any]) -> str:
     """Return the CPU time of all trials and of the pending ones, and the most memory that a trial needs."""
     from rich.filesize import decimal
 
     from kfeat.render.table import time
 
-    unknown = sum(estimate.seconds is None for estimate in whole)
+    unknown, whole, pending = totals["unknown"], time(totals["seconds"]), time(totals["pending_seconds"])
     without = f" ({unknown} not counted, since their data are not read yet)" if unknown else ""
-    most = max(whole, key=lambda estimate: estimate.memory or 0)
-    total, pending = (sum(estimate.seconds or 0.0 for estimate in some) for some in (whole, left))
-    together = decimal(sum(estimate.memory or 0 for estimate in whole))
     return (
-        f"estimated: {time(total)} of CPU time in all{without}, {time(pending)} of it pending; "
-        f"{_size(most)} of memory for the largest trial, {together} for all at once"
+        f"estimated: {whole} of CPU time in all{without}, {pending} of it pending; "
+        f"{_size(totals['largest_bytes'])} of memory for the largest trial, {decimal(totals['all_bytes'])} "
+        "for all at once"
     )
 
 
-def _size(estimate: "Estimate") -> str:
+def _size(n_bytes: int | None) -> str:
     from rich.filesize import decimal
 
     from kfeat.render.table import MISSING
 
-    return MISSING if estimate.memory is None else decimal(estimate.memory)
+    return MISSING if n_bytes is None else decimal(n_bytes)
 
 
 def _missing_lines(experiments: "Sequence[Experiment]", out: Path) -> "Iterator[str]":

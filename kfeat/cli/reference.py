@@ -2,26 +2,40 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from kfeat.cli import options
 from kfeat.cli.options import config_files, known_configs
 from kfeat.errors import ConfigError
 from kfeat.files import writing
 from kfeat.text import in_yaml
 
+if TYPE_CHECKING:
+    from kfeat.experiments.config import ComponentHelp
+
+Facts = dict[str, str | list[str]]
+
 _name = click.argument("name", required=False)
 
 
 @click.group(invoke_without_command=True)
+@options.form
 @click.pass_context
-def configs(ctx: click.Context) -> None:
+def configs(ctx: click.Context, form: str) -> None:
     """List the experiments that come with kfeat; `kfeat run NAME` runs one in any folder."""
     if ctx.invoked_subcommand is None:
         from kfeat.experiments.config import load_experiment
 
         experiments = [load_experiment(file) for file in config_files((known_configs(),))]
+        if form == "json":
+            options.show_json(
+                [{"name": one.name, "title": one.title, "path": str(one.path)} for one in experiments]
+            )
+            return
         width = max((len(experiment.name) for experiment in experiments), default=0)
         for experiment in experiments:
             click.echo(f"{experiment.name:{width}}  {experiment.title}")
@@ -50,23 +64,24 @@ def schema() -> None:
 
 @click.command()
 @_name
-def maps(name: str | None) -> None:
+@options.form
+def maps(name: str | None, form: str) -> None:
     """List the feature maps, with the kernels, cost, variance and use of each.
 
     With a NAME, show that map in full with its parameters.
     """
     from kfeat.maps import MAPS, kernels_of
 
-    def facts(name: str) -> list[str]:
-        lines = [f"{key}: {value}" for key, value in MAPS[name].facts._asdict().items()]
-        return [f"kernels: {', '.join(kernels_of(MAPS[name]))}", *lines]
+    def facts(name: str) -> Facts:
+        return {"kernels": list(kernels_of(MAPS[name])), **MAPS[name].facts._asdict()}
 
-    _show("map", name, facts, "maps:\n    - {}")
+    _show("map", name, form, facts, "maps:\n    - {}")
 
 
 @click.command()
 @_name
-def kernels(name: str | None) -> None:
+@options.form
+def kernels(name: str | None, form: str) -> None:
     """List the kernels, and the maps that approximate each.
 
     With a NAME, show that kernel in full with its parameters.
@@ -74,12 +89,13 @@ def kernels(name: str | None) -> None:
     from kfeat.kernels import KERNELS
     from kfeat.maps import maps_for
 
-    _show("kernel", name, lambda name: [f"maps: {', '.join(maps_for(KERNELS[name]()))}"], "kernel: {}")
+    _show("kernel", name, form, lambda name: {"maps": list(maps_for(KERNELS[name]()))}, "kernel: {}")
 
 
 @click.command()
 @_name
-def solvers(name: str | None) -> None:
+@options.form
+def solvers(name: str | None, form: str) -> None:
     """List the solvers: linear ones for mapped features, and exact ones for kernels.
 
     With a NAME, show that solver in full with its parameters.
@@ -89,30 +105,44 @@ def solvers(name: str | None) -> None:
     def role(name: str) -> str:
         return "exact" if SOLVERS[name].needs_kernel else "mapped"
 
-    def facts(name: str) -> list[str]:
-        return [f"key in a config: solvers.{role(name)}", f"out of core: {SOLVERS[name].out_of_core}"]
+    def facts(name: str) -> Facts:
+        return {"key in a config": f"solvers.{role(name)}", "out of core": SOLVERS[name].out_of_core}
 
-    _show("solver", name, facts, f"solvers:\n    {role(name) if name in SOLVERS else ''}: {{}}")
+    _show("solver", name, form, facts, f"solvers:\n    {role(name) if name in SOLVERS else ''}: {{}}")
 
 
-def _show(part: str, name: str | None, facts: Callable[[str], list[str]], place: str) -> None:
+def _show(part: str, name: str | None, form: str, facts: Callable[[str], Facts], place: str) -> None:
     """Print a few lines about each kernel, map or solver, or everything about the one with this name.
 
-    `facts` returns the lines about one, and `place` is where a config has it.
+    `facts` returns what is known of one besides its docstring, and `place` is where a config has it. JSON has
+    everything about each.
     """
     from kfeat.experiments.config import component_help, component_helps
     from kfeat.render.table import paragraph, terminal_width
 
-    if name is None:
-        known = component_helps(part)
-        for shown in sorted(known) if part == "map" else known:  # the maps are many
-            click.echo("\n  ".join([shown, known[shown].summary, *facts(shown)]))
+    helps = component_helps(part)
+    names = [name] if name else sorted(helps) if part == "map" else list(helps)  # the maps are many
+    components = [component_help(part, shown) for shown in names]
+    if form == "json":
+        documents = [_document(component, facts(component.name)) for component in components]
+        options.show_json(documents[0] if name else documents)
         return
-    component, width = component_help(part, name), terminal_width()
+    lines = {
+        shown: [
+            f"{key}: {', '.join(value) if isinstance(value, list) else value}"
+            for key, value in facts(shown).items()
+        ]
+        for shown in names
+    }
+    if name is None:
+        for component in components:
+            click.echo("\n  ".join([component.name, component.summary, *lines[component.name]]))
+        return
+    component, width = components[0], terminal_width()
     click.echo(component.name)
     for block in component.text.split("\n\n"):
         click.echo(paragraph(block, width=width) + "\n")
-    for line in facts(name):
+    for line in lines[name]:
         click.echo(paragraph(line, width=width))
     click.echo("\nParameters:" if component.parameters else "\nIt has no parameters.")
     for parameter in component.parameters:
@@ -120,3 +150,19 @@ def _show(part: str, name: str | None, facts: Callable[[str], list[str]], place:
         for text in parameter.meaning.split("\n"):
             click.echo(paragraph(text, "      ", width))
     click.echo(f"\nIn a config, with its defaults:\n  {place.format(in_yaml(component.entry))}")
+
+
+def _document(component: "ComponentHelp", facts: Facts) -> dict[str, Any]:
+    """Return what is known of a kernel, map or solver, with an entry for each of its parameters."""
+    parameters = [
+        {
+            "name": name,
+            "type": parameter.kind.partition(", default")[0],
+            "default": component.entry.get(name),
+            "meaning": parameter.meaning,
+        }
+        for parameter in component.parameters
+        for name in parameter.names
+    ]
+    known = {key.replace(" ", "_"): value for key, value in facts.items()}
+    return {**asdict(component), **known, "parameters": parameters}

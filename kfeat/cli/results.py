@@ -1,5 +1,6 @@
 """`kfeat check`, `rows` and `explain`: judge rows, show them one by one, and explain a single one."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from kfeat.text import plain, plain_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kfeat.analysis.judgement import Judgement
     from kfeat.experiments.config import Experiment
     from kfeat.experiments.plan import Trial
     from kfeat.experiments.row import Row
@@ -34,10 +36,11 @@ Access = dict[str, Any]
 @click.option("--rerun-budget", metavar="TIME",
               help="Run published trials again within this time (90s, 5m), spread over datasets and maps, "
                    "and compare only these with the published rows.")  # fmt: skip
+@options.form
 @click.pass_context
 def check(
     ctx: click.Context, experiments: "list[Experiment]", every: bool, access: Access, quiet: bool, out: Path,
-    results: Path, details: bool, against: Path | None, rerun_budget: str | None,
+    results: Path, details: bool, against: Path | None, rerun_budget: str | None, form: str,
 ) -> None:  # fmt: skip
     """Compare the rows of CONFIGS with the paper's numbers and claims, and with the published rows.
 
@@ -59,66 +62,97 @@ def check(
         raise click.UsageError("--details works only with --all; without --all the details are always shown")
     if against and rerun_budget:
         raise click.UsageError("--rerun-budget compares with the published rows; leave --against out")
-    from kfeat.analysis.judgement import judge_experiments
+    from kfeat.analysis.judgement import judge_against, judge_experiments, tallies
+    from kfeat.render.overview import compared_with, passes, terminal
+    from kfeat.render.table import terminal_width
+    from kfeat.render.verdicts import scoreboard
 
+    short = every and not details
     if rerun_budget is not None:
-        passed = _rerun(experiments, access, out, results, rerun_budget, quiet)
+        judgements = _rerun(experiments, access, out, results, rerun_budget, quiet)
+        good = [judgement.passes for judgement in judgements]
     elif against is not None:
-        passed = _against(experiments, out, against, every and not details, quiet)
-    elif every:
-        from kfeat.render.overview import passes, terminal
-        from kfeat.render.table import terminal_width
-
-        judgements = judge_experiments(experiments, out, results)
-        click.echo(terminal(judgements, terminal_width(), details), nl=False)
-        passed = passes(judgements)
+        judgements = judge_against(experiments, out, against)
+        if short:
+            judgements = [judgement for judgement in judgements if judgement.comparisons]
+        good = [bool(judgement.comparisons) and judgement.passes for judgement in judgements]
     else:
-        passed = _each(experiments, out, results, quiet)
+        judgements = judge_experiments(experiments, out, results)
+        good = [judgement.has_rows and judgement.passes for judgement in judgements]
+    board = every and rerun_budget is None and against is None
+    passed, width = passes(judgements) if board else bool(good) and all(good), terminal_width()
+    if form == "json":
+        documents = [_document(judgement) for judgement in judgements]
+        options.show_json({"experiments": documents, "tallies": tallies(judgements), "passes": passed})
+    elif board:
+        click.echo(terminal(judgements, width, details), nl=False)
+    elif rerun_budget is not None and not judgements:
+        click.echo(f"no published trial fits into {rerun_budget}; `kfeat publish` makes some")
+    elif against is not None and short:
+        nothing = f"no config has rows in both {out} and {against}\n"
+        click.echo(compared_with(against, judgements, width) if judgements else nothing, nl=False)
+    else:
+        for judgement, fine in zip(judgements, good, strict=True):
+            if quiet and fine and rerun_budget is None:
+                continue
+            folder = out / judgement.experiment.name if rerun_budget is None else results
+            published = results if judgement.place == str(results) else None
+            click.echo(scoreboard(judgement, folder, width, published, against))
     ctx.exit(0 if passed else 1)
 
 
-def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool) -> bool:
-    """Show the verdicts on each experiment's rows, or on the published ones; return whether all pass."""
-    from kfeat.analysis.judgement import judge_experiments
-    from kfeat.render.table import terminal_width
-    from kfeat.render.verdicts import scoreboard
+def _document(judgement: "Judgement") -> dict[str, Any]:
+    """Return the verdicts on an experiment for JSON; `rows` is the folder that its rows come from."""
+    from kfeat.analysis.numbers import MISSING
 
-    passed, width = True, terminal_width()
-    for experiment, judgement in zip(experiments, judge_experiments(experiments, out, results), strict=True):
-        good = judgement.has_rows and judgement.passes
-        if not (quiet and good):
-            published = results if judgement.place == str(results) else None
-            click.echo(scoreboard(judgement, out / experiment.name, width, published))
-        passed &= good
-    return passed
-
-
-def _against(experiments: "list[Experiment]", out: Path, folder: Path, short: bool, quiet: bool) -> bool:
-    """Show how the rows compare with those in another folder; return whether all scores are the same.
-
-    If `short`, each experiment with rows in both takes a line.
-    """
-    from kfeat.analysis.judgement import judge_against
-    from kfeat.render.overview import compared_with
-    from kfeat.render.table import terminal_width
-    from kfeat.render.verdicts import scoreboard
-
-    judgements, width = judge_against(experiments, out, folder), terminal_width()
-    if short:
-        judgements = [judgement for judgement in judgements if judgement.comparisons]
-        nothing = f"no config has rows in both {out} and {folder}\n"
-        click.echo(compared_with(folder, judgements, width) if judgements else nothing, nl=False)
-    same = [bool(judgement.comparisons) and judgement.passes for judgement in judgements]
-    for judgement, passes in zip(judgements, same, strict=True):
-        if not short and not (quiet and passes):
-            click.echo(scoreboard(judgement, out / judgement.experiment.name, width, against=folder))
-    return bool(same) and all(same)
+    numbers = []
+    for judged in judgement.numbers:
+        number, reproductions = judged.number, {item.cell: item for item in judged.reproductions}
+        for cell in judged.cells:
+            ours, compared = cell.of(number.of), reproductions.get(cell)
+            numbers.append(
+                {
+                    "name": judgement.names.of(cell),
+                    "where": number.where,
+                    "of": number.of,
+                    "ours": ours and asdict(ours),
+                    "printed": {"mean": number.mean, "sd": number.sd},
+                    "difference": compared and compared.difference,
+                    "interval": compared and compared.interval,
+                    "verdict": judged.of(compared) if compared else MISSING,
+                }
+            )
+    claims = [
+        {
+            "name": judged.claim.text,
+            "where": judged.claim.where,
+            "kind": judged.claim.kind,
+            "ours": judged.ours,
+            "printed": judged.paper,
+            "verdict": judged.verdict,
+        }
+        for judged in judgement.claims
+    ]
+    return {
+        "name": judgement.experiment.name,
+        "title": judgement.experiment.title,
+        "rows": judgement.place if judgement.has_rows else None,
+        "numbers": numbers,
+        "claims": claims,
+        "cells": [
+            {**vars(compared), "cell": judgement.names.of(compared.cell)}
+            for compared in judgement.comparisons
+        ],
+        "failed": [row["id"] for row in judgement.failed],
+        "tally": judgement.counts(),
+        "passes": judgement.passes,
+    }
 
 
 def _rerun(
     experiments: "list[Experiment]", access: Access, out: Path, results: Path, budget: str, quiet: bool
-) -> bool:
-    """Run published trials again in a temporary folder, compare the rows, and return whether all agree.
+) -> "list[Judgement]":
+    """Run published trials again in a temporary folder, and return how the rows of each experiment compare.
 
     A trial that several experiments share runs once and is compared with the published row of each.
     """
@@ -131,8 +165,6 @@ def _rerun(
     from kfeat.experiments.run import run_trials
     from kfeat.experiments.schedule import Local
     from kfeat.experiments.worker import WorkerOptions
-    from kfeat.render.table import terminal_width
-    from kfeat.render.verdicts import scoreboard
 
     published = [read_rows(results / experiment.name) for experiment in experiments]
     candidates = [
@@ -145,8 +177,7 @@ def _rerun(
     ]
     chosen = {trial.id: trial for trial in choose(chain(*candidates), options.seconds_of(budget))}
     if not chosen:
-        click.echo(f"no published trial fits into {budget}; `kfeat publish` makes some")
-        return False
+        return []
     engine = Local(WorkerOptions(**access))
     with TemporaryDirectory() as folder, engine, options.observer(quiet) as observing:
         rows = run_trials(list(chosen.values()), Path(folder), engine, observing)
@@ -154,11 +185,7 @@ def _rerun(
         summarise(experiment, [trial for trial, _ in done if trial.id in chosen], rows)
         for experiment, done in zip(experiments, candidates, strict=True)
     ]
-    judgements = compared(experiments, cells, published)
-    for judgement in judgements:
-        if judgement.cells:
-            click.echo(scoreboard(judgement, results, terminal_width()))
-    return all(judgement.passes for judgement in judgements)
+    return [judgement for judgement in compared(experiments, cells, published) if judgement.cells]
 
 
 def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Trial]":
