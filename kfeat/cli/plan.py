@@ -1,7 +1,7 @@
 """`kfeat plan` and `kfeat protocol`: the trials of configs with their cost, and the choices behind them."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from kfeat.experiments.config import Experiment
-    from kfeat.experiments.plan import Again, Estimate, Trial
+    from kfeat.experiments.plan import Again
 
 Access = dict[str, Any]
 
@@ -97,13 +97,11 @@ def show_plans(
     from kfeat.experiments.run import dependencies_first
 
     seen: dict[str, set[str]] = {}  # the ids of the trials so far, by the name of the experiment
-    whole: list[Estimate] = []
-    left: list[Estimate] = []
-    shared = 0
-    plans: list[_Plan] = []
+    plans: list[dict[str, Any]] = []
+    whole: list[dict[str, Any]] = []
     for one in dependencies_first(experiments):
         try:
-            plan = _plan_of(one, out, results, access, again, time_limit, memory, only)
+            plan = _document(one, out, results, access, again, time_limit, memory, only)
         except (DataError, DownloadError) as error:
             if len(experiments) == 1:
                 raise
@@ -111,44 +109,30 @@ def show_plans(
             continue
         if form == "text":
             _show_plan(plan)
-        row_sources = (seen.get(name, set()) for name in (one.name, *one.rows_from))
-        elsewhere = set().union(*row_sources) & plan.estimates.keys()
-        shared += len(elsewhere)
-        whole += [plan.estimates[identity] for identity in plan.estimates.keys() - elsewhere]
-        left += [plan.estimates[identity] for identity in plan.todo - elsewhere]
-        seen.setdefault(one.name, set()).update(plan.estimates)
+        elsewhere = set().union(*(seen.get(name, set()) for name in (one.name, *one.rows_from)))
+        whole += [trial for trial in plan["trials"] if trial["id"] not in elsewhere]
+        seen.setdefault(one.name, set()).update(trial["id"] for trial in plan["trials"])
         plans.append(plan)
     if not plans:
         click.get_current_context().exit(2)
+    totals = _totals(whole)
     if form == "json":
-        options.show_json(
-            {"experiments": [_document(plan) for plan in plans], "totals": _totals(whole, left)}
-        )
+        options.show_json({"experiments": plans, "totals": totals})
     elif len(experiments) > 1:
+        planned = sum(len(plan["trials"]) for plan in plans)
+        shared = planned - len(whole)
         of_them = f" ({shared:,} of them shared)" if shared else ""
-        click.echo(f"{len(plans)} config{'s' * (len(plans) != 1)}: {len(whole) + shared:,} trials{of_them}")
-        click.echo(_in_all(_totals(whole, left)))
+        click.echo(f"{len(plans)} config{'s' * (len(plans) != 1)}: {planned:,} trials{of_them}")
+        click.echo(_in_all(totals))
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """The trials of an experiment with their states and estimates, by their ids; `todo` are those to run."""
-
-    experiment: "Experiment"
-    trials: "list[Trial]"
-    states: dict[str, str]
-    estimates: "dict[str, Estimate]"
-    todo: set[str]
-
-    @property
-    def totals(self) -> dict[str, Any]:
-        return _totals(self.estimates.values(), [self.estimates[identity] for identity in self.todo])
-
-
-def _plan_of(
+def _document(
     experiment: "Experiment", out: Path, results: Path, access: Access, again: "Again", time_limit: float,
     memory: int | None, only: "Collection[str] | None",
-) -> _Plan:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
+    """Return the experiment's trials, with their states and estimates, and the totals."""
+    from kfeat.cli.progress import names
+    from kfeat.data.sources import dataset_name
     from kfeat.experiments.plan import estimates, pending
     from kfeat.experiments.run import planned, rows_of
 
@@ -156,57 +140,53 @@ def _plan_of(
     rows = rows_of(experiment, out)
     todo = {trial.id for trial in pending(trials, rows, again, time_limit)}
     ended = {trial.id: rows[trial.id]["status"] for trial in trials if trial.id in rows}
-    states = ended | {identity: "to run" for identity in todo if ended.get(identity) != "failed"}
+    state = ended | {identity: "to run" for identity in todo if ended.get(identity) != "failed"}
     past = [*rows_of(experiment, results).values(), *rows.values()]
-    return _Plan(experiment, trials, states, estimates(trials, past, memory, time_limit), todo)
-
-
-def _show_plan(plan: _Plan) -> None:
-    """Show a line for the experiment and one per trial."""
-    from kfeat.cli.progress import names
-    from kfeat.render.table import time
-
-    done = sum(state == "done" for state in plan.states.values())
-    click.echo(plain(f"{plan.experiment.title}: {len(plan.trials)} trials, {done} done"))
-    for identity, name in names(plan.trials).items():
-        estimate = plan.estimates[identity]
-        needs = f"{time(estimate.seconds):>10}  {_size(estimate.memory):>8}"
-        click.echo(f"{identity}  {plan.states[identity]:<7}  {needs}  {name}")
-    click.echo(_in_all(plan.totals))
-
-
-def _document(plan: _Plan) -> dict[str, Any]:
-    """Return the same for JSON; `name` is that of the experiment, and of a trial as the text has it."""
-    from kfeat.cli.progress import names
-
-    named = names(plan.trials)
-    trials = [
+    expected, name = estimates(trials, past, memory, time_limit), names(trials)
+    methods: dict[str, dict[str, Any]] = {}  # by cell: once for all repeats, which may be thousands
+    for trial in trials:
+        if trial.cell not in methods:
+            components = {"kernel": trial.kernel, **trial.components}
+            methods[trial.cell] = {part: item and item.entry() for part, item in components.items()}
+    described = [
         {
             "id": trial.id,
             "cell": trial.cell,
-            "name": named[trial.id],
-            "dataset": trial.describe()["dataset"],
-            "kernel": trial.kernel.entry(),
-            **{part: item and item.entry() for part, item in trial.components.items()},
+            "name": name[trial.id],
+            "dataset": dataset_name(trial.source),
+            **methods[trial.cell],
             "repeat": trial.repeat,
-            "status": plan.states[trial.id],
-            "seconds": plan.estimates[trial.id].seconds,
-            "bytes": plan.estimates[trial.id].memory,
+            "status": state[trial.id],
+            "seconds": expected[trial.id].seconds,
+            "bytes": expected[trial.id].memory,
         }
-        for trial in plan.trials
+        for trial in trials
     ]
-    about = {"name": plan.experiment.name, "title": plan.experiment.title}
-    return {**about, "trials": trials, "totals": plan.totals}
+    about = {"name": experiment.name, "title": experiment.title}
+    return {**about, "trials": described, "totals": _totals(described)}
 
 
-def _totals(whole: "Collection[Estimate]", left: "Collection[Estimate]") -> dict[str, Any]:
+def _show_plan(plan: dict[str, Any]) -> None:
+    """Show a line for the experiment and one per trial."""
+    from kfeat.render.table import time
+
+    states = [trial["status"] for trial in plan["trials"]]
+    click.echo(plain(f"{plan['title']}: {len(states)} trials, {states.count('done')} done"))
+    for trial in plan["trials"]:
+        needs = f"{time(trial['seconds']):>10}  {_size(trial['bytes']):>8}"
+        click.echo(f"{trial['id']}  {trial['status']:<7}  {needs}  {trial['name']}")
+    click.echo(_in_all(plan["totals"]))
+
+
+def _totals(trials: "Sequence[dict[str, Any]]") -> dict[str, Any]:
     """Return the CPU seconds of all trials and of the pending ones, and bytes; `unknown` are not counted."""
-    sizes = [estimate.memory for estimate in whole if estimate.memory is not None]
+    pending = [trial for trial in trials if trial["status"] in ("to run", "failed")]
+    sizes = [trial["bytes"] for trial in trials if trial["bytes"] is not None]
     return {
-        "trials": len(whole),
-        "seconds": sum(estimate.seconds or 0.0 for estimate in whole),
-        "pending_seconds": sum(estimate.seconds or 0.0 for estimate in left),
-        "unknown": sum(estimate.seconds is None for estimate in whole),
+        "trials": len(trials),
+        "seconds": sum(trial["seconds"] or 0.0 for trial in trials),
+        "pending_seconds": sum(trial["seconds"] or 0.0 for trial in pending),
+        "unknown": sum(trial["seconds"] is None for trial in trials),
         "largest_bytes": max(sizes, default=None),
         "all_bytes": sum(sizes),
     }

@@ -110,39 +110,29 @@ def _document(judgement: "Judgement") -> dict[str, Any]:
         number, reproductions = judged.number, {item.cell: item for item in judged.reproductions}
         for cell in judged.cells:
             ours, compared = cell.of(number.of), reproductions.get(cell)
-            numbers.append(
-                {
-                    "name": judgement.names.of(cell),
-                    "where": number.where,
-                    "of": number.of,
-                    "ours": ours and asdict(ours),
-                    "printed": {"mean": number.mean, "sd": number.sd},
-                    "difference": compared and compared.difference,
-                    "interval": compared and compared.interval,
-                    "verdict": judged.of(compared) if compared else MISSING,
-                }
-            )
-    claims = [
-        {
-            "name": judged.claim.text,
-            "where": judged.claim.where,
-            "kind": judged.claim.kind,
-            "ours": judged.ours,
-            "printed": judged.paper,
-            "verdict": judged.verdict,
-        }
-        for judged in judgement.claims
-    ]
+            document = {
+                "name": judgement.names.of(cell),
+                "where": number.where,
+                "of": number.of,
+                "ours": ours and asdict(ours),
+                "printed": {"mean": number.mean, "sd": number.sd},
+                "difference": compared and compared.difference,
+                "interval": compared and compared.interval,
+                "verdict": judged.of(compared) if compared else MISSING,
+            }
+            numbers.append(document)
+    claims = []
+    for claimed in judgement.claims:
+        words = {"ours": claimed.ours, "printed": claimed.paper, "verdict": claimed.verdict}
+        claims.append(claimed.claim.model_dump(include={"text", "where", "kind"}) | words)
+    cells = [{**vars(item), "cell": judgement.names.of(item.cell)} for item in judgement.comparisons]
     return {
         "name": judgement.experiment.name,
         "title": judgement.experiment.title,
         "rows": judgement.place if judgement.has_rows else None,
         "numbers": numbers,
         "claims": claims,
-        "cells": [
-            {**vars(compared), "cell": judgement.names.of(compared.cell)}
-            for compared in judgement.comparisons
-        ],
+        "cells": cells,
         "failed": [row["id"] for row in judgement.failed],
         "tally": judgement.counts(),
         "passes": judgement.passes,

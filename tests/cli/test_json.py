@@ -100,11 +100,11 @@ def test_a_check_has_the_verdicts_and_the_status_of_the_text(write):
     assert low < 0.5 < high
     assert number["verdict"] == "within the error"
     (claim,) = small["claims"]
-    assert (claim["name"], claim["verdict"]) == ("The sketch learns", "reproduced")
+    assert (claim["text"], claim["verdict"]) == ("The sketch learns", "reproduced")
     assert small["tally"]["claims"] == check["tallies"]["claims of the papers"] == {"reproduced": 1}
     write_rows(Path("other/small"), [fake_row(trial, 0.5) for trial in sketches])
     against = document("check", path, "--against", "other", status=1)["experiments"][0]
-    assert [cell["verdict"] for cell in against["cells"]] == ["regressed"]
+    assert [(item["cell"], item["verdict"]) for item in against["cells"]] == [("Tensor Sketch", "regressed")]
     assert against["cells"][0]["change"] == pytest.approx(35.5)
 
 
