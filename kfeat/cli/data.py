@@ -30,7 +30,8 @@ def data() -> None:
     """
 
 
-_names = click.argument("names", metavar="[NAME]...", nargs=-1)
+_complete = options.completes(options.dataset_names)
+_names = click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=_complete)
 _all = click.option("--all", "every", is_flag=True, help="Every dataset.")
 
 
@@ -124,7 +125,7 @@ def verify(ctx: click.Context, names: tuple[str, ...], every: bool, quiet: bool)
 
 
 @data.command()
-@click.argument("name", metavar="NAME|FILE")
+@click.argument("name", metavar="NAME|FILE", shell_complete=_complete)
 @click.option("--target", metavar="COLUMN", help="For a FILE: the labels, by name or number (-1: the last).")
 @click.option(
     "--set",
@@ -233,7 +234,7 @@ def _show_dataset(status: "Status") -> None:
 
 
 @data.command()
-@click.argument("name")
+@click.argument("name", shell_complete=_complete)
 def path(name: str) -> None:
     """Print the folder for a dataset's files, whether or not they are fetched."""
     from kfeat.data import path as path_of

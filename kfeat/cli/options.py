@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from kfeat.errors import ConfigError
 
@@ -45,6 +46,50 @@ def show_json(document: Any, indent: int | None = 1) -> None:
     """Print a document as JSON, with null for numbers that are not finite, since JSON has none."""
     finite = json.loads(json.dumps(document), parse_constant=lambda number: None)
     click.echo(json.dumps(finite, indent=indent))
+
+
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def completions(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """Return what a shell offers for an incomplete word: the names that begin with it, else files."""
+    items = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return items or [CompletionItem(incomplete, type="file")]
+
+
+def completes(names: Callable[[], Iterable[str]]) -> Complete:
+    """Return a parameter's `shell_complete` that offers these names."""
+    return lambda _, __, incomplete: completions(names(), incomplete)
+
+
+def registered(part: str) -> list[str]:
+    """Return the names of the kernels, maps or solvers (`part`: kernel, map, solver)."""
+    from kfeat.cli.main import postpone
+
+    postpone()
+    from kfeat.experiments.component import registries
+
+    return sorted(registries()[part])
+
+
+def dataset_names() -> list[str]:
+    """Return the names of the registered datasets, without importing what reads them."""
+    text = (Path(__file__).parents[1] / "data/registry.yaml").read_text(encoding="utf-8")
+    return re.findall(r"^(\w+):", text, re.MULTILINE)
+
+
+def config_names() -> list[str]:
+    """Return the names of the configs that come with kfeat, of their folders, and of configs here."""
+    known = known_configs()
+    paths = [path.relative_to(known).with_suffix("") for path in known.rglob("[!_]*.yaml")]
+    names = {path.as_posix() for name in paths for path in (name, *name.parents[:-1])}
+    return sorted(names | {path.name for path in Path().glob("[!_.]*.y*ml")})
+
+
+def _complete_maps(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    before, comma, _ = incomplete.rpartition(",")
+    names = (*registered("map"), "exact", "baseline")
+    return completions((f"{before}{comma}{name}" for name in names), incomplete)
 
 
 def say_on_interrupt(what: str) -> None:
@@ -183,8 +228,10 @@ results = click.option(
 )
 
 
-def _configs(required: bool) -> Callable[[Command], Command]:
-    return click.argument("configs", nargs=-1, required=required, type=click.Path(path_type=Path))
+def configs_argument(required: bool) -> Callable[[Command], Command]:
+    """Return the argument CONFIGS."""
+    kind, complete = click.Path(path_type=Path), completes(config_names)
+    return click.argument("configs", nargs=-1, required=required, type=kind, shell_complete=complete)
 
 
 overrides = click.option(
@@ -195,12 +242,13 @@ overrides = click.option(
     help="Change a key of the config in every setting that has it: maps.0.n_components=500 changes the first "
     "map, maps.n_components=500 all maps; repeatable.",
 )
-configs = options(_configs(required=True), overrides)
+configs = options(configs_argument(required=True), overrides)
 
 _maps = click.option(
     "--maps",
     metavar="A,B",
     help="Use only these maps; `exact` stands for the exact kernel method, `baseline` for the baselines.",
+    shell_complete=_complete_maps,
 )
 _no_exact = click.option("--no-exact", is_flag=True, help="Leave the exact kernel method out.")
 _changes = options(
@@ -251,7 +299,7 @@ def takes_experiments(
             ]
             return command(experiments, **others)
 
-        chosen = [_configs(required=not or_all)]
+        chosen = [configs_argument(required=not or_all)]
         chosen += [_all] if or_all else []
         chosen += [_changes] if changes else []
         chosen += [_no_code] if code else []

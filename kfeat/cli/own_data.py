@@ -32,7 +32,7 @@ _threads = click.option(
 
 
 @click.command()
-@click.argument("data")
+@click.argument("data", shell_complete=options.completes(options.dataset_names))
 @click.option("--target", metavar="COLUMN", help="The column of a file with the labels, by name or number.")
 @click.option("--kernel", "kernels", metavar="KERNEL", multiple=True,
               help="Consider only this kernel, such as gaussian or 'polynomial 2'; repeatable.")  # fmt: skip

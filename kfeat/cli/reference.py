@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 Facts = dict[str, str | list[str]]
 
-_name = click.argument("name", required=False)
+
+def _name(part: str) -> Callable[[options.Command], options.Command]:
+    complete = options.completes(lambda: options.registered(part))
+    return click.argument("name", required=False, shell_complete=complete)
 
 
 @click.group(invoke_without_command=True)
@@ -63,7 +66,7 @@ def schema() -> None:
 
 
 @click.command()
-@_name
+@_name("map")
 @options.form
 def maps(name: str | None, form: str) -> None:
     """List the feature maps, with the kernels, cost, variance and use of each.
@@ -79,7 +82,7 @@ def maps(name: str | None, form: str) -> None:
 
 
 @click.command()
-@_name
+@_name("kernel")
 @options.form
 def kernels(name: str | None, form: str) -> None:
     """List the kernels, and the maps that approximate each.
@@ -93,7 +96,7 @@ def kernels(name: str | None, form: str) -> None:
 
 
 @click.command()
-@_name
+@_name("solver")
 @options.form
 def solvers(name: str | None, form: str) -> None:
     """List the solvers: linear ones for mapped features, and exact ones for kernels.

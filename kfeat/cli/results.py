@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from kfeat.cli import options
 from kfeat.errors import ConfigError, StoreError
@@ -211,6 +212,10 @@ class _Rows(options.Group):
             args = ["show", *args]
         return super().parse_args(ctx, args)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the commands, and the configs as `show` does."""
+        return options.completions([*self.commands, *options.config_names()], incomplete)
+
 
 @click.group(cls=_Rows)
 def rows() -> None:
@@ -283,7 +288,7 @@ def merge(folders: tuple[Path, ...], into: Path, quiet: bool) -> None:
 
 @click.command()
 @click.argument("identity", metavar="ID")
-@click.argument("configs", nargs=-1, type=click.Path(path_type=Path))
+@options.configs_argument(required=False)
 @options.out
 @options.results
 @options.verbosity
