@@ -17,6 +17,12 @@ ADVICE = "; free some space, or choose another folder"
 log = logging.getLogger(__name__)
 
 
+def known_configs() -> Path:
+    """Return the folder of the configs that come with kfeat: beside its modules, or in a clone above them."""
+    package = Path(__file__).parent
+    return next(filter(Path.is_dir, (package / "configs", package.parent / "configs")), package)
+
+
 @contextmanager
 def writing(
     path: Path, error: type[KfeatError] = StoreError, what: str = "", hint: str = ""

@@ -14,10 +14,12 @@ import click
 from click.shell_completion import CompletionItem
 
 from kfeat.errors import ConfigError
+from kfeat.files import known_configs
 
 if TYPE_CHECKING:
     from kfeat.cli.progress import Quiet
 
+log = logging.getLogger(__name__)
 Command = Callable[..., Any]
 
 WHOLE = 1000  # characters, more than any sentence has
@@ -262,7 +264,7 @@ _no_code = click.option(
     "--no-code", is_flag=True, help="Refuse configs that name classes or data by the place of their code."
 )
 _all = click.option(
-    "--all", "every", is_flag=True, help="Show the scoreboard of CONFIGS, by default configs/."
+    "--all", "every", is_flag=True, help="Show the scoreboard of CONFIGS, by default configs/ or kfeat's own."
 )
 chooses_method = options(overrides, _maps, _no_exact)
 
@@ -342,10 +344,31 @@ def _below(folder: Path) -> list[Path]:
     )
 
 
-def known_configs() -> Path:
-    """Return the folder of the configs that come with kfeat: beside its modules, or in a clone above them."""
-    package = Path(__file__).parents[1]
-    return next(filter(Path.is_dir, (package / "configs", package.parent / "configs")), package)
+def published_rows(results: Path, experiments: Iterable[Any]) -> Path:
+    """Return the folder `results`, or where there is none, that of the rows of these experiments in kfeat.
+
+    A clone has them beside its modules, and an installed kfeat in an archive, unpacked once into the cache.
+    """
+    from hashlib import sha256
+    from zipfile import ZipFile
+
+    from kfeat.data.cache import cache_folder, locked
+    from kfeat.files import replacing
+
+    named = click.get_current_context().get_parameter_source("results")
+    if results.exists() or named is not click.core.ParameterSource.DEFAULT:
+        return results
+    folder, archive = known_configs().with_name("results"), known_configs().with_name("results.zip")
+    if archive.exists():
+        folder = cache_folder() / "results" / sha256(archive.read_bytes()).hexdigest()[:16]
+        with locked(folder):
+            if not folder.exists():
+                with replacing(folder, locked=True) as new, ZipFile(archive) as rows:
+                    rows.extractall(new)
+    if not any((folder / experiment.name).exists() for experiment in experiments):
+        return results
+    log.warning("no folder %s here: the published rows are those that come with kfeat", results)
+    return folder
 
 
 def _existing(path: Path) -> Path:

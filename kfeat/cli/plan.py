@@ -50,6 +50,7 @@ def plan(
         from kfeat.render.overview import undecided, undecided_terminal
         from kfeat.render.table import terminal_width
 
+        results = options.published_rows(results, experiments)
         verdicts = undecided(judge_experiments(experiments, out, results))
         if form == "json":
             options.show_json([asdict(verdict) for verdict in verdicts])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kfeat.cli import options
-from kfeat.cli.options import config_files, known_configs
+from kfeat.cli.options import config_files
 from kfeat.errors import ConfigError
-from kfeat.files import writing
+from kfeat.files import known_configs, writing
 from kfeat.text import in_yaml
 
 if TYPE_CHECKING:

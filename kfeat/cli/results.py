@@ -68,6 +68,7 @@ def check(
     from kfeat.render.table import terminal_width
     from kfeat.render.verdicts import scoreboard
 
+    results = options.published_rows(results, experiments)
     short = every and not details
     if rerun_budget is not None:
         judgements = _rerun(experiments, access, out, results, rerun_budget, quiet)
@@ -251,6 +252,7 @@ def show(
     from kfeat.render.rows import record, render_rows
     from kfeat.render.table import terminal_width
 
+    results = options.published_rows(results, experiments)
     shown: dict[str, Any] = {}
     for experiment in experiments:
         trials, rows, place = own_or_published(experiment, out, results)
@@ -295,9 +297,10 @@ def merge(folders: tuple[Path, ...], into: Path, quiet: bool) -> None:
 def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, quiet: bool) -> None:
     """Show everything about the trial with this ID, or with an id that begins with it.
 
-    This includes the configs that plan the trial (among CONFIGS, by default those in configs/); its cell in
-    their tables; the printed numbers and claims that use this cell, with verdicts; its scores, seconds,
-    parameters, learnt values, machine and commit; and the command that runs exactly this trial.
+    This includes the configs that plan the trial (among CONFIGS, by default those in configs/, or else those
+    that come with kfeat); its cell in their tables; the printed numbers and claims that use this cell, with
+    verdicts; its scores, seconds, parameters, learnt values, machine and commit; and the command that runs
+    exactly this trial.
     """
     from kfeat.experiments.config import load_experiment
     from kfeat.render.rows import explain_trial as explained
@@ -306,14 +309,14 @@ def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, 
 
     if not identity.strip():
         raise ConfigError("expected the beginning of a trial's id; `kfeat plan` and `kfeat rows` show ids")
-    paths = configs or tuple(path for path in (Path("configs"),) if path.is_dir())
     experiments = []
-    for file in options.config_files(paths):
+    for file in options.config_files(configs or (Path("configs"),)):
         try:
             experiments.append(load_experiment(file))
         except ConfigError as error:  # a wrong config that was not named must not prevent the answer
             if configs:
                 raise
             click.echo(plain_lines(f"kfeat: skipped: {error}"), err=True)
+    results = options.published_rows(results, experiments)
     explanation = explained(identity.strip(), experiments, out, results)
     click.echo(render_explanation(explanation, out, terminal_width()))

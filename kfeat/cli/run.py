@@ -202,7 +202,7 @@ def report(experiments: "list[Experiment]", quiet: bool, out: Path) -> None:
         cells = cells_below(experiment, out)
         if not any(cell.all_rows for cell in cells):
             raise StoreError(
-                f"{out / experiment.name}: no rows yet; `kfeat run {experiment.path}` makes them"
+                f"{out / experiment.name}: no rows yet; `kfeat run {experiment.argument}` makes them"
             )
         update_report(experiment, out, anew=True)
         if not quiet:

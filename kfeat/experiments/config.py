@@ -53,6 +53,7 @@ from kfeat.experiments.yaml import (
     read_file,
     validation_error,
 )
+from kfeat.files import known_configs
 from kfeat.parameters import HANDED_IN, did_you_mean, parameter_model
 
 # The values of `map` for methods without a map, in `for:` and in --maps.
@@ -150,6 +151,11 @@ class Experiment(ExperimentFile):
     name: str
     path: Path
     changed: bool = False
+
+    @property
+    def argument(self) -> str:
+        """Return what names it to a command: the name if it comes with kfeat, else the path."""
+        return self.name if known_configs() in self.path.parents else str(self.path)
 
     @property
     def datasets(self) -> list[Source]:

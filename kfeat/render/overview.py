@@ -87,7 +87,7 @@ def _details(judgement: Judgement, width: int | None) -> str:
     """Return the experiment's name and what differs, fails or is missing; or nothing."""
     name = judgement.experiment.name
     if not judgement.has_rows:
-        return f"{name}\n  missing: all of it; `kfeat run {judgement.experiment.path}` makes it"
+        return f"{name}\n  missing: all of it; `kfeat run {judgement.experiment.argument}` makes it"
     lines = []
     for item in judgement.disagreements():
         lines.append(paragraph(f"{item.verdict}: {sides(item)}", width=width))

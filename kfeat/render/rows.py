@@ -228,7 +228,7 @@ def run_command(explanation: Explanation, out: Path) -> str | None:
     holders = {folder for folder, _ in explanation.rows}
     experiments = [judgement.experiment for judgement in explanation.judgements]
     of_rows = [one for one in experiments if any(folder.match(f"*/{one.name}") for folder in holders)]
-    words = ["kfeat", "run", str((of_rows or experiments)[0].path), "--only", explanation.identity]
+    words = ["kfeat", "run", (of_rows or experiments)[0].argument, "--only", explanation.identity]
     if any(folder.is_relative_to(out) for folder in holders):
         words.append("--force")
     if out != Path("runs"):

@@ -73,11 +73,11 @@ def scoreboard(
     """
     experiment = judgement.experiment
     if not judgement.has_rows:
-        return plain(f"{experiment.title}: no rows in {folder}; `kfeat run {experiment.path}` makes them")
+        return plain(f"{experiment.title}: no rows in {folder}; `kfeat run {experiment.argument}` makes them")
     lines = [plain(experiment.title)]
     if results is not None:
         source = f"no rows in {folder}: these are the published ones of {results}; "
-        lines.append(paragraph(f"{source}`kfeat run {experiment.path}` makes your own", "", width))
+        lines.append(paragraph(f"{source}`kfeat run {experiment.argument}` makes your own", "", width))
     for table in tables(judgement).values():
         if table.headers is NUMBER_HEADERS:
             table = replace(table, headers=("against the paper", *table.headers[1:]))

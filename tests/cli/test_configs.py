@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -77,3 +78,15 @@ def test_the_wheel_brings_them(tmp_path):
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "runs/quickstart/table.md").exists()
     assert (tmp_path / "there/kfeat/configs/quickstart.yaml").exists()
+    archive = tmp_path / "there/kfeat/results.zip"
+    assert archive.stat().st_size < 5e6
+    names = {name.rpartition("/")[0] for name in ZipFile(archive).namelist()}
+    rows = {
+        path.parent.relative_to(ROOT / "results").as_posix() for path in ROOT.glob("results/**/trials.jsonl")
+    }
+    assert names == {name for name in rows if not name.startswith("survey/")}
+    told = subprocess.run(
+        [*command, "explain", "4f88fbc791b83dcd"], capture_output=True, text=True, check=True
+    )
+    assert "kfeat run adult_poly4 --only 4f88fbc791b83dcd" in told.stdout
+    assert "those that come with kfeat" in told.stderr

@@ -64,6 +64,8 @@ def test_a_trial_without_a_row_and_a_row_without_a_config_are_explained(small):
     no_row = kfeat("explain", trial.id, "small.yaml")
     assert "planned, and there is no row of it" in no_row.stdout
     assert no_row.stdout.splitlines()[-1] == f"  kfeat run small.yaml --only {trial.id}"
+    Path("configs").mkdir()
+    small.rename("configs/small.yaml")
     write_rows(Path("results/older"), [row("77aa", "failed"), row("77bb")])
     no_config = succeed("explain", "77aa")
     assert "trial 77aa: failed: no reason" in no_config.stdout
