@@ -70,8 +70,9 @@ def registered(part: str) -> list[str]:
 
     postpone()
     from kfeat.experiments.component import registries
+    from kfeat.place import entry_points
 
-    return sorted(registries()[part])
+    return sorted({*registries()[part], *entry_points(f"kfeat.{part}s")})
 
 
 def dataset_names() -> list[str]:
@@ -156,14 +157,8 @@ def seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -
     return duration
 
 
-form = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Text for a terminal, or one JSON document.",
-)
+form = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text",
+                    show_default=True, help="Text for a terminal, or one JSON document.")  # fmt: skip
 
 time_limit = click.option(
     "--time-limit",

@@ -151,18 +151,13 @@ def _document(
             methods[trial.cell] = {part: item and item.entry() for part, item in components.items()}
     described = [
         {
-            "id": trial.id,
-            "cell": trial.cell,
-            "name": name[trial.id],
-            "dataset": dataset_name(trial.source),
-            **methods[trial.cell],
-            "repeat": trial.repeat,
+            "id": trial.id, "cell": trial.cell, "name": name[trial.id],
+            "dataset": dataset_name(trial.source), **methods[trial.cell], "repeat": trial.repeat,
             "status": state[trial.id],
-            "seconds": expected[trial.id].seconds,
-            "bytes": expected[trial.id].memory,
+            "seconds": expected[trial.id].seconds, "bytes": expected[trial.id].memory,
         }
         for trial in trials
-    ]
+    ]  # fmt: skip
     about = {"name": experiment.name, "title": experiment.title}
     return {**about, "trials": described, "totals": _totals(described)}
 

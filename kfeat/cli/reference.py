@@ -118,34 +118,39 @@ def _show(part: str, name: str | None, form: str, facts: Callable[[str], Facts],
     """Print a few lines about each kernel, map or solver, or everything about the one with this name.
 
     `facts` returns what is known of one besides its docstring, and `place` is where a config has it. JSON has
-    everything about each.
+    everything about each. Those of installed packages are listed with their places, and not imported.
     """
     from kfeat.experiments.config import component_help, component_helps
+    from kfeat.place import Place, entry_points
     from kfeat.render.table import paragraph, terminal_width
+
+    def lines(name: str) -> list[str]:
+        texts = {key: [text] if isinstance(text, str) else text for key, text in facts(name).items()}
+        return [f"{key}: {', '.join(text)}" for key, text in texts.items()]
 
     helps = component_helps(part)
     names = [name] if name else sorted(helps) if part == "map" else list(helps)  # the maps are many
     components = [component_help(part, shown) for shown in names]
+    points = [
+        {"name": short, "place": place, "package": Place.of(place, needed=False).version or None}
+        for short, place in sorted(entry_points(f"kfeat.{part}s").items())
+    ]
     if form == "json":
         documents = [_document(component, facts(component.name)) for component in components]
-        options.show_json(documents[0] if name else documents)
+        options.show_json(documents[0] if name else documents + points)
         return
-    lines = {
-        shown: [
-            f"{key}: {', '.join(value) if isinstance(value, list) else value}"
-            for key, value in facts(shown).items()
-        ]
-        for shown in names
-    }
     if name is None:
         for component in components:
-            click.echo("\n  ".join([component.name, component.summary, *lines[component.name]]))
+            click.echo("\n  ".join([component.name, component.summary, *lines(component.name)]))
+        for point in points:
+            package = f", of {point['package']}" if point["package"] else ""
+            click.echo(f"{point['name']}\n  {point['place']}{package}")
         return
     component, width = components[0], terminal_width()
     click.echo(component.name)
     for block in component.text.split("\n\n"):
         click.echo(paragraph(block, width=width) + "\n")
-    for line in lines[name]:
+    for line in lines(name):
         click.echo(paragraph(line, width=width))
     click.echo("\nParameters:" if component.parameters else "\nIt has no parameters.")
     for parameter in component.parameters:

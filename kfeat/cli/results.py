@@ -113,15 +113,11 @@ def _document(judgement: "Judgement") -> dict[str, Any]:
         for cell in judged.cells:
             ours, compared = cell.of(number.of), reproductions.get(cell)
             document = {
-                "name": judgement.names.of(cell),
-                "where": number.where,
-                "of": number.of,
-                "ours": ours and asdict(ours),
-                "printed": {"mean": number.mean, "sd": number.sd},
-                "difference": compared and compared.difference,
-                "interval": compared and compared.interval,
+                "name": judgement.names.of(cell), "where": number.where, "of": number.of,
+                "ours": ours and asdict(ours), "printed": {"mean": number.mean, "sd": number.sd},
+                "difference": compared and compared.difference, "interval": compared and compared.interval,
                 "verdict": judged.of(compared) if compared else MISSING,
-            }
+            }  # fmt: skip
             numbers.append(document)
     claims = []
     for claimed in judgement.claims:
@@ -129,16 +125,12 @@ def _document(judgement: "Judgement") -> dict[str, Any]:
         claims.append(claimed.claim.model_dump(include={"text", "where", "kind"}) | words)
     cells = [{**vars(item), "cell": judgement.names.of(item.cell)} for item in judgement.comparisons]
     return {
-        "name": judgement.experiment.name,
-        "title": judgement.experiment.title,
+        "name": judgement.experiment.name, "title": judgement.experiment.title,
         "rows": judgement.place if judgement.has_rows else None,
-        "numbers": numbers,
-        "claims": claims,
-        "cells": cells,
+        "numbers": numbers, "claims": claims, "cells": cells,
         "failed": [row["id"] for row in judgement.failed],
-        "tally": judgement.counts(),
-        "passes": judgement.passes,
-    }
+        "tally": judgement.counts(), "passes": judgement.passes,
+    }  # fmt: skip
 
 
 def _rerun(

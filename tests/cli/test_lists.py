@@ -1,6 +1,7 @@
 """Lists of what a config can name, and the schema."""
 
 import json
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,17 @@ def test_the_lists_name_everything_and_one_is_told_in_full():
     assert "mapped: {name: newton_cv, C_min: 0.015625" in told
     assert "exact: {name: libsvm, " in kfeat("solvers", "libsvm").stdout
     assert "did you mean 'gaussian'" in refusal("kernels", "gausian")
+
+
+def test_classes_of_packages_are_listed_with_their_places(monkeypatch):
+    points = {"theirs": "click.core:Group", "lost": "no_such_package:Mine"}
+    monkeypatch.setattr("kfeat.place.entry_points", lambda group: points if group == "kfeat.maps" else {})
+    *_, lost, place, theirs, package = kfeat("maps").stdout.splitlines()
+    assert (lost, place, theirs) == ("lost", "  no_such_package:Mine", "theirs")
+    assert package == f"  click.core:Group, of click {metadata.version('click')}"
+    documents = json.loads(kfeat("maps", "--format", "json").stdout)
+    assert documents[-2] == {"name": "lost", "place": "no_such_package:Mine", "package": None}
+    assert "theirs" not in kfeat("solvers").stdout
 
 
 @pytest.mark.slow
