@@ -126,10 +126,10 @@ def _document(judgement: "Judgement") -> dict[str, Any]:
     cells = [{**vars(item), "cell": judgement.names.of(item.cell)} for item in judgement.comparisons]
     return {
         "name": judgement.experiment.name, "title": judgement.experiment.title,
-        "rows": judgement.place if judgement.has_rows else None,
+        "rows": (judgement.has_rows and judgement.place) or None,
         "numbers": numbers, "claims": claims, "cells": cells,
         "failed": [row["id"] for row in judgement.failed],
-        "tally": judgement.counts(), "passes": judgement.passes,
+        "tally": judgement.counts(), "passes": judgement.passes if judgement.has_rows else None,
     }  # fmt: skip
 
 
