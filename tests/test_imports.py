@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "kernels": FOUNDATION,
     "diagnostics": {"errors", "kernels"},
     "maps": {*FOUNDATION, "kernels", "diagnostics"},
+    "testing": {"errors", "text", "kernels"},
     "solvers": {*FOUNDATION, "kernels"},
     "data": FOUNDATION,
     "experiments": {*FOUNDATION, "kernels", "diagnostics", "maps", "solvers", "data"},

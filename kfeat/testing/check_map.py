@@ -1,0 +1,352 @@
+"""Check whether a feature map, of kfeat or of anybody, keeps what all maps of kfeat promise."""
+
+import pickle
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from traceback import extract_tb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.sparse import csr_array, issparse
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from kfeat.errors import ParameterError, UnsupportedKernelError
+from kfeat.kernels import Kernel
+from kfeat.text import printable
+
+FALSE_ALARMS = 1e-3  # at most, of the whole check; half for the tests of bias, half for that of the rate
+FACTOR, POWER = 1.05, 0.99  # such a factor on the estimated kernel is found with this probability
+LEAST_RATE, BAD_RATE = 0.9, 0.5  # of D^-rate; a map may have to round the parts of D
+LEAST_SEEDS, MOST_SEEDS = 200, 1000
+ROUNDING = 1e-10  # of a row's norm: more than BLAS leaves open, less than float32 would lose
+SINGLE_ROUNDING = 1e-3
+BIAS_ROUNDING = 1e-6  # the features may be in float32
+D_OF_ROWS = 9  # features of a row, not a power of two
+
+Array = NDArray[Any]
+Outcome = tuple[bool | None, str]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A promise, whether it held (None: it could not be decided), and the numbers behind that."""
+
+    promise: str
+    held: bool | None
+    detail: str
+
+    def __str__(self) -> str:
+        word = {True: "held", False: "not held", None: "open"}[self.held]
+        return f"{word:8}  {self.promise}: {self.detail}"
+
+
+@dataclass(frozen=True)
+class MapReport:
+    """The checks of a map; printed, it has a line for each and the rate of false alarms."""
+
+    checks: tuple[Check, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no promise is broken."""
+        return all(check.held is not False for check in self.checks)
+
+    def __str__(self) -> str:
+        alarms = f"A map that keeps all promises fails this check with probability {FALSE_ALARMS:g} at most."
+        return "\n".join([*map(str, self.checks), alarms])
+
+
+def check_map(feature_map: Any, kernel: Any, *, unbiased: bool = True) -> MapReport:
+    """Check whether a map keeps what all maps of kfeat promise; a map that raises an exception does not.
+
+    The tests of bias compare <z(x), z(y)> + kernel_offset_ with k(x, y) for all pairs of six rows, over as
+    many seeds as a factor of 1.05 needs to be found with probability 0.99. Where 1,000 are too few, the
+    promise stays open, and the line says which factor would be found. A map that keeps all promises fails
+    with probability 1e-3 at most.
+
+    Parameters
+    ----------
+    feature_map : scikit-learn transformer
+        The map with its parameters, which is only cloned. `random_state` gets the seeds, and `kernel` the
+        kernel, if the map has this parameter and it is None. Without `n_components` there is no rate.
+    kernel : Kernel
+        The kernel that the map approximates.
+    unbiased : bool, default True
+        Whether the map promises E <z(x), z(y)> = k(x, y) with a variance of order 1 / D. Maps that learn from
+        data or are not random (Nystrom, SES, the published Halton points) do not.
+
+    Raises ParameterError and UnsupportedKernelError as kfeat's kernels and maps do.
+
+    Examples
+    --------
+    Random Fourier features, and the same without their factor 2:
+
+    >>> import numpy as np
+    >>> from sklearn.base import BaseEstimator, TransformerMixin
+    >>> from kfeat.kernels import Gaussian
+    >>> from kfeat.testing import check_map
+    >>> class Waves(TransformerMixin, BaseEstimator):
+    ...     def __init__(self, gamma=0.5, factor=2.0, n_components=100, random_state=None):
+    ...         self.gamma, self.factor, self.n_components = gamma, factor, n_components
+    ...         self.random_state = random_state
+    ...     def fit(self, X, y=None):
+    ...         rng = np.random.default_rng(self.random_state)
+    ...         self.W_ = rng.normal(0, np.sqrt(2 * self.gamma), (X.shape[1], self.n_components))
+    ...         self.b_ = rng.uniform(0, 2 * np.pi, self.n_components)
+    ...         return self
+    ...     def transform(self, X):
+    ...         return np.sqrt(self.factor / self.n_components) * np.cos(X @ self.W_ + self.b_)
+    >>> report = check_map(Waves(), Gaussian(0.5))
+    >>> assert report.passed, str(report)  # this line is a test of the map
+    >>> report = check_map(Waves(factor=1.0), Gaussian(0.5))
+    >>> [check.promise for check in report.checks if check.held is False]
+    ['unbiased']
+    """
+    methods = ("fit", "transform", "get_params")
+    if isinstance(feature_map, type) or not all(hasattr(feature_map, name) for name in methods):
+        raise ParameterError(f"expected an object with {', '.join(methods)}, got {feature_map!r}")
+    if not callable(kernel):
+        raise ParameterError(f"expected a kernel such as kfeat.kernels.Gaussian(0.5), got {kernel!r}")
+    setting = _Setting(feature_map, kernel, unbiased)
+    return MapReport(tuple(_checked(setting, promise, check) for promise, check in PROMISES.items()))
+
+
+class _Verdict(Exception):  # noqa: N818
+    """Ends a check; its arguments are an Outcome."""
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """A map, its kernel, and the rows that it is fitted to and tried on."""
+
+    map: Any
+    kernel: Any
+    unbiased: bool
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        return dict(self.map.get_params(deep=False))
+
+    @cached_property
+    def train(self) -> Array:
+        return _sparse_rows(40 + (self.parameters.get("n_components") or 0), seed=0)  # enough for landmarks
+
+    @cached_property
+    def test(self) -> Array:
+        return _sparse_rows(40, seed=1)
+
+    @property
+    def forms(self) -> list[Callable[[Any], Any]]:
+        """The forms of rows that the map takes."""
+        return [np.array, csr_array] if get_tags(self.map).input_tags.sparse else [np.array]
+
+    def fitted(self, seed: int = 0, X: Any = None, **parameters: Any) -> Any:
+        if "random_state" in self.parameters:
+            parameters["random_state"] = seed
+        if "kernel" in self.parameters and self.parameters["kernel"] is None:
+            parameters["kernel"] = self.kernel
+        return clone(self.map).set_params(**parameters).fit(self.train if X is None else X)
+
+    @cached_property
+    def errors(self) -> list[Array]:
+        """The errors of all seeds at D, and at 4 D: of the 21 pairs, and of the factor on the kernel.
+
+        That of a pair is relative to sqrt(k(x, x) k(y, y)). The factor, less 1, is the one that explains the
+        errors of different rows best. The number of seeds depends only on the variances of the first ones,
+        so that the tests keep their level.
+        """
+        if not self.unbiased:
+            raise _Verdict(None, "not checked, since the map does not promise it")
+        rows = np.random.default_rng(2).random((6, D_OF_ROWS)) ** 2
+        if not get_tags(self.map).input_tags.positive_only:
+            rows[4:, ::2] *= -1
+        rows *= (np.linspace(0.5, 1.5, 6) / np.linalg.norm(rows, axis=1))[:, None]
+        kernel = self.kernel.resolve(self.train) if isinstance(self.kernel, Kernel) else self.kernel
+        K, pairs = np.asarray(kernel(rows, rows)), np.triu_indices(6)
+        norms = np.sqrt(np.outer(np.diagonal(K), np.diagonal(K)))
+        cosines = np.triu(K / norms, 1)
+        D = self.parameters.get("n_components")
+        sizes = [{}] if D is None else [{}, {"n_components": 4 * D}]
+
+        def of_seed(seed: int, size: dict[str, int]) -> Array:
+            fitted = self.fitted(seed, **size)
+            Z = _features(fitted, rows)
+            error = (Z @ Z.T + getattr(fitted, "kernel_offset_", 0.0) - K) / norms
+            return np.append(error[pairs], (error * cosines).sum() / (cosines**2).sum())
+
+        def of(seeds: range) -> list[Array]:
+            return [np.array([of_seed(seed, size) for seed in seeds]) for size in sizes]
+
+        first = of(range(LEAST_SEEDS))
+        short = max(_factor_found(first) / (FACTOR - 1), _fall(first)[1] / (LEAST_RATE - BAD_RATE))
+        n_seeds = int(min(LEAST_SEEDS * short**2, MOST_SEEDS))
+        more = of(range(LEAST_SEEDS, n_seeds)) if n_seeds > LEAST_SEEDS else []
+        return [np.vstack(both) for both in zip(first, more, strict=True)] if more else first
+
+
+def _limit(errors: list[Array]) -> float:
+    """Return the largest |z| that a map without bias may have."""
+    n_tests = len(errors) * errors[0].shape[1]
+    return float(stats.t.isf(FALSE_ALARMS / 2 / n_tests / 2, len(errors[0]) - 1))
+
+
+def _factor_found(errors: list[Array]) -> float:
+    """Return the factor less 1 that is found with probability POWER."""
+    deviation = np.std(errors[-1][:, -1], ddof=1) / np.sqrt(len(errors[-1]))
+    return float((_limit(errors) + stats.norm.ppf(POWER)) * deviation)
+
+
+def _fall(errors: list[Array]) -> tuple[float, float]:
+    """Return the exponent of the variance's fall from D to 4 D, and its margin; 0 and 0 without one."""
+    squares = [((e - e.mean(axis=0))[:, :-1] ** 2).sum(axis=1) for e in errors]
+    if len(squares) == 1 or min(s.mean() for s in squares) < BIAS_ROUNDING**2:
+        return 0.0, 0.0
+    deviation = np.hypot(*(np.std(s, ddof=1) / s.mean() / np.sqrt(len(s)) for s in squares)) / np.log(4)
+    rate = np.log(squares[0].mean() / squares[1].mean()) / np.log(4)
+    return float(rate), float(stats.norm.isf(FALSE_ALARMS / 2) * deviation)
+
+
+def _bias(setting: _Setting) -> Outcome:
+    errors, limit, found = setting.errors, _limit(setting.errors), _factor_found(setting.errors)
+    n_seeds, mean = len(errors[0]), np.mean(errors, axis=1)
+    deviation = np.std(errors, axis=1, ddof=1) / np.sqrt(n_seeds)
+    z = np.maximum(np.abs(mean) - BIAS_ROUNDING, 0) / np.maximum(deviation, 1e-300)
+    detail = (
+        f"bias at {(z[:, :-1] > limit).sum()} of {z[:, :-1].size} pairs, z = {min(z.max(), 999):.1f} "
+        f"(limit {limit:.1f}, {n_seeds} seeds)"
+    )
+    if z.max() > limit:
+        return False, f"{detail}; the kernel is estimated {1 + mean[-1, -1]:.3f} times"
+    if found > FACTOR - 1:
+        return None, f"{detail}; only a factor of {1 + found:.2f} would be found"
+    return True, f"{detail}; a factor of {1 + found:.3f} would be found"
+
+
+def _order(setting: _Setting) -> Outcome:
+    rate, margin = _fall(setting.errors)
+    if not margin:
+        return None, "not checked, since the map has no n_components, or the estimates do not vary"
+    broken, shown = rate + margin < LEAST_RATE, rate - margin > BAD_RATE
+    return False if broken else shown or None, f"the variance falls as D^-{rate:.2f}, up to ± {margin:.2f}"
+
+
+def _sparse(setting: _Setting) -> Outcome:
+    if csr_array not in setting.forms:
+        return None, "not checked, since its tags say that it takes none"
+    fitted, rows = setting.fitted(), csr_array(setting.test)
+    Z, again = _features(fitted, setting.test), setting.fitted(X=csr_array(setting.train))
+    return _near([(_features(fitted, rows), Z), _gram_matrices(_features(again, rows), Z)], ROUNDING)
+
+
+def _single(setting: _Setting) -> Outcome:
+    Z, fitted = _features(setting.fitted(), setting.test), setting.fitted(X=np.float32(setting.train))
+    forms: list[Callable[[Any], Any]] = [*setting.forms, np.asfortranarray]
+    singles = [_features(fitted, form(np.float32(setting.test))) for form in forms]
+    promised = "float32" in get_tags(setting.map).transformer_tags.preserves_dtype
+    if promised and any(single.dtype != np.float32 for single in singles):
+        return False, "its tags promise float32, and features of float32 rows are not"
+    return _near([_gram_matrices(single, Z) for single in singles], SINGLE_ROUNDING)
+
+
+def _draw(setting: _Setting) -> Outcome:
+    fitted, again = setting.fitted(), setting.fitted()
+    if "random_state" in setting.parameters and _equal(setting, fitted, {"": setting.fitted(seed=1)})[0]:
+        return False if setting.unbiased else None, "random_state=0 and random_state=1 give equal features"
+    return _equal(setting, fitted, {"a second transform": fitted, "a second fit": again})
+
+
+def _apart(setting: _Setting) -> Outcome:
+    fitted, rows = setting.fitted(), setting.test.copy()
+    Z = fitted.transform(rows)
+    if not issparse(Z) and np.shares_memory(Z, rows):
+        return False, "the features share memory with the rows"
+    by_row = np.vstack([_features(fitted, rows[i : i + 1]) for i in range(len(rows))])
+    return _near([(by_row, _features(fitted, rows))], ROUNDING)
+
+
+def _unchanged(setting: _Setting) -> Outcome:
+    for form in setting.forms:
+        X, rows = form(setting.train), form(setting.test)
+        setting.fitted(X=X).transform(rows)
+        for name, now, before in (("fit", X, setting.train), ("transform", rows, setting.test)):
+            changed = int((now != before).sum())
+            if changed:
+                return False, f"{name} changes {changed} of their entries"
+    return True, "fit and transform leave them as they are"
+
+
+def _copies(setting: _Setting) -> Outcome:
+    fitted = setting.fitted()
+    again, loaded = clone(fitted).fit(setting.train), pickle.loads(pickle.dumps(fitted))
+    return _equal(setting, fitted, {"a clone of the fitted map": again, "its pickle": loaded})
+
+
+PROMISES: dict[str, Callable[[_Setting], Outcome]] = {
+    "unbiased": _bias,
+    "variance of order 1 / D": _order,
+    "sparse rows as dense ones": _sparse,
+    "float32 as float64": _single,
+    "the same draw on each call": _draw,
+    "each row by itself": _apart,
+    "rows unchanged": _unchanged,
+    "clone and pickle": _copies,
+}
+
+
+def _checked(setting: _Setting, promise: str, check: Callable[[_Setting], Outcome]) -> Check:
+    try:
+        return Check(promise, *check(setting))
+    except (ParameterError, UnsupportedKernelError):
+        raise
+    except _Verdict as verdict:
+        return Check(promise, *verdict.args)
+    except Exception as error:
+        frames, module = extract_tb(error.__traceback__), sys.modules.get(type(setting.map).__module__)
+        of_map = [frame for frame in frames if frame.filename == getattr(module, "__file__", None)]
+        frame = (of_map or frames)[-1]
+        place = f"{frame.filename}, line {frame.lineno}"
+        return Check(promise, False, f"{place}: {type(error).__name__}: {printable(error)}")
+
+
+def _sparse_rows(n: int, seed: int) -> Array:
+    """Return rows of numbers that float32 holds, half of which are 0."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, D_OF_ROWS)) * (rng.random((n, D_OF_ROWS)) < 0.5)
+    return X.astype(np.float32).astype(np.float64)
+
+
+def _features(fitted: Any, rows: Any) -> Array:
+    """Return the features as a dense matrix; ends the check unless they are finite, a row for each."""
+    Z = fitted.transform(rows)
+    Z = np.asarray(Z.toarray() if issparse(Z) else Z)
+    if Z.ndim != 2 or len(Z) != rows.shape[0] or Z.dtype.kind not in "fiub":
+        raise _Verdict(False, f"{rows.shape[0]} rows have features of shape {Z.shape} and type {Z.dtype}")
+    if not np.isfinite(Z).all():
+        raise _Verdict(
+            False, f"{(~np.isfinite(Z)).any(axis=1).sum()} of {len(Z)} rows have no finite features"
+        )
+    return Z
+
+
+def _equal(setting: _Setting, fitted: Any, others: dict[str, Any]) -> Outcome:
+    Z = _features(fitted, setting.test)
+    different = [name for name, m in others.items() if not np.array_equal(_features(m, setting.test), Z)]
+    return not different, f"other features from {' and '.join(different)}" if different else "equal features"
+
+
+def _gram_matrices(*features: Array) -> tuple[Array, ...]:
+    """Return all inner products: in another fit, eigenvectors may turn within the rounding."""
+    return tuple(Z @ Z.T for Z in features)
+
+
+def _near(pairs: list[tuple[Array, ...]], limit: float) -> Outcome:
+    """Return whether the matrices of each pair are equal up to `limit`, by Frobenius norms."""
+    if any(A.shape != B.shape for A, B in pairs):
+        return False, f"features have the shapes {', '.join(str(A.shape) for A in pairs[0])}"
+    largest = max(float(np.linalg.norm(A - B) / max(1e-300, float(np.linalg.norm(B)))) for A, B in pairs)
+    return largest <= limit, f"relative difference {largest:.0e} (limit {limit:.0e})"
