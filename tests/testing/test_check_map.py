@@ -81,7 +81,7 @@ class Unseeded(Waves):
 
 class DrawnInTransform(Waves):
     def transform(self, X):
-        return super().transform(X) * np.random.default_rng().choice([-1, 1])
+        return super().transform(X) * np.random.default_rng().random()
 
 
 class OneSeed(Waves):

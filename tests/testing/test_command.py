@@ -28,6 +28,10 @@ class Needy(Mine):
 
 def function():
     pass
+
+class Failing(Mine):
+    def __init__(self):
+        raise ZeroDivisionError("not today")
 """
 KERNEL = "{name: gaussian, gamma: 0.5}"
 
@@ -61,16 +65,17 @@ def test_a_map_of_kfeat_without_the_tests_of_bias():
 @pytest.mark.parametrize(
     ("arguments", "kernel", "message"),
     [
-        (["my_map.py:Mine", "--set", "gama=1"], KERNEL, "no parameter 'gama' (did you mean 'gamma'?)"),
+        (["my_map.py:Mine", "--set", "gama=1"], KERNEL, "map.gama: unknown key (did you mean 'gamma'?)"),
         (["my_map.py:Mine", "--set", "gamma"], KERNEL, "--set gamma: expected KEY=VALUE"),
-        (["my_map.py:Mine"], "{name: gausian}", "--kernel: unknown kernel 'gausian' (did you mean"),
-        (["my_map.py:Mine"], "{name: gaussian, gamma: -1}", "--kernel: "),
+        (["my_map.py:Mine"], "{name: gausian}", "kernel.name: unknown kernel 'gausian' (did you mean"),
+        (["my_map.py:Mine"], "{name: gaussian, gamma: -1}", "kernel.gamma: expected more than 0"),
         (["my_map.py:Mine"], "gaussian", "expected a mapping with a `name`"),
         (["my_map.py:Mine"], "{", "--kernel, line 2"),
-        (["my_map.py:Needy"], KERNEL, "TypeError: Needy.__init__() missing 1 required"),
+        (["my_map.py:Needy"], KERNEL, "map.gamma: missing"),
+        (["my_map.py:Failing"], KERNEL, "my_map.py, line 26: ZeroDivisionError: not today"),
         (["my_map.py:function"], KERNEL, "expected an object with fit, transform, get_params"),
         (["my_map.py:Other"], KERNEL, "has no 'Other'"),
-        (["orff"], KERNEL, "'orff' is not the place of a class"),
+        (["orff"], KERNEL, "unknown map 'orff' (did you mean 'orf'?)"),
         (["orf"], "{name: polynomial, degree: 2}", "ORF cannot approximate Polynomial"),
         (["orf", "--set", "n_components=0"], KERNEL, "n_components: expected at least 1"),
     ],
