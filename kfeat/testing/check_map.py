@@ -26,7 +26,6 @@ LEAST_SEEDS, MOST_SEEDS = 200, 1000
 ROUNDING = 1e-10  # of a row's norm: more than BLAS leaves open, less than float32 would lose
 SINGLE_ROUNDING = 1e-4
 BIAS_ROUNDING = 1e-6  # the features may be in float32
-D_OF_ROWS = 9  # features of a row, not a power of two
 
 Array = NDArray[Any]
 Outcome = tuple[bool | None, str]
@@ -65,9 +64,8 @@ def check_map(feature_map: Any, kernel: Any, *, unbiased: bool = True) -> MapRep
     """Check whether a map keeps what all maps of kfeat promise; a map that raises an exception does not.
 
     The tests of bias compare <z(x), z(y)> + kernel_offset_ with k(x, y) for all pairs of six rows, over as
-    many seeds as a factor of 1.05 needs to be found with probability 0.99. Where 1,000 are too few, the
-    promise stays open, and the line says which factor would be found. A map that keeps all promises fails
-    with probability 1e-3 at most.
+    many seeds as find a factor of 1.05 with probability 0.99. Where 1,000 are too few, the promise stays
+    open, and the line says which factor would be found.
 
     Parameters
     ----------
@@ -132,9 +130,15 @@ class _Setting:
     def parameters(self) -> dict[str, Any]:
         return dict(self.map.get_params(deep=False))
 
+    @property
+    def D(self) -> int:  # noqa: N802
+        """The size of the map; 0 if it has no parameter for it."""
+        D = self.parameters.get("n_components")
+        return int(D) if isinstance(D, int | np.integer) else 0
+
     @cached_property
     def train(self) -> Array:
-        return _sparse_rows(40 + (self.parameters.get("n_components") or 0), seed=0)  # enough for landmarks
+        return _sparse_rows(40 + self.D, seed=0)  # enough for landmarks
 
     @cached_property
     def test(self) -> Array:
@@ -170,7 +174,7 @@ class _Setting:
         """
         if not self.unbiased:
             raise _Verdict(None, "not checked, since the map does not promise it")
-        rows = np.random.default_rng(2).random((6, D_OF_ROWS)) ** 2
+        rows = np.random.default_rng(2).random((6, 9)) ** 2
         if not get_tags(self.map).input_tags.positive_only:
             rows[4:, ::2] *= -1
         rows *= (np.linspace(0.5, 1.5, 6) / np.linalg.norm(rows, axis=1))[:, None]
@@ -178,8 +182,7 @@ class _Setting:
         K, pairs = np.asarray(kernel(rows, rows)), np.triu_indices(6)
         norms = np.sqrt(np.outer(np.diagonal(K), np.diagonal(K)))
         cosines = np.triu(K / norms, 1)
-        D = self.parameters.get("n_components")
-        sizes = [{}] if D is None else [{}, {"n_components": 4 * D}]
+        sizes = [{}, {"n_components": 4 * self.D}] if self.D else [{}]
 
         def of_seed(seed: int, size: dict[str, int]) -> Array:
             fitted = self.fitted(seed, **size)
@@ -322,7 +325,7 @@ def _checked(setting: _Setting, promise: str, check: Callable[[_Setting], Outcom
 def _sparse_rows(n: int, seed: int) -> Array:
     """Return rows of numbers that float32 holds, half of which are 0."""
     rng = np.random.default_rng(seed)
-    X = rng.random((n, D_OF_ROWS)) * (rng.random((n, D_OF_ROWS)) < 0.5)
+    X = rng.random((n, 9)) * (rng.random((n, 9)) < 0.5)
     return X.astype(np.float32).astype(np.float64)
 
 
@@ -340,11 +343,8 @@ def _features(fitted: Any, rows: Any) -> Array:
 
 
 def _equal(setting: _Setting, others: dict[str, Any]) -> Outcome:
-    different = [
-        name
-        for name, fitted in others.items()
-        if not np.array_equal(_features(fitted, setting.test), setting.features)
-    ]
+    Z = {name: _features(fitted, setting.test) for name, fitted in others.items()}
+    different = [name for name in Z if not np.array_equal(Z[name], setting.features)]
     return not different, f"other features from {' and '.join(different)}" if different else "equal features"
 
 
