@@ -63,9 +63,11 @@ class MapReport:
 def check_map(feature_map: Any, kernel: Any, *, unbiased: bool = True) -> MapReport:
     """Check whether a map keeps what all maps of kfeat promise; a map that raises an exception does not.
 
-    The tests of bias compare <z(x), z(y)> + kernel_offset_ with k(x, y) for all pairs of six rows, over as
+    The tests of bias compare <z(x), z(y)> + `kernel_offset_` with k(x, y) for all pairs of six rows, over as
     many seeds as find a factor of 1.05 with probability 0.99. Where 1,000 are too few, the promise stays
-    open, and the line says which factor would be found.
+    open, and the line says which factor would be found. A test of one's own is `report = check_map(Mine(),
+    kernel)` and `assert report.passed, str(report)`. Raises ParameterError and UnsupportedKernelError as
+    kfeat's kernels and maps do.
 
     Parameters
     ----------
@@ -77,9 +79,6 @@ def check_map(feature_map: Any, kernel: Any, *, unbiased: bool = True) -> MapRep
     unbiased : bool, default True
         Whether the map promises E <z(x), z(y)> = k(x, y) with a variance of order 1 / D. Maps that learn from
         data or are not random (Nystrom, SES, the published Halton points) do not.
-
-    Raises ParameterError and UnsupportedKernelError as kfeat's kernels and maps do. A test of one's own is
-    `report = check_map(Mine(), kernel)` and `assert report.passed, str(report)`.
 
     Examples
     --------

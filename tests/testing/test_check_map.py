@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.kernels import Gaussian, Polynomial
-from kfeat.maps import ORF, TensorSketch
+from kfeat.maps import ORF, RandomMaclaurin, TensorSketch
 from kfeat.testing import check_map
 
 KERNEL = Gaussian(0.5)
@@ -142,6 +142,18 @@ class Raises(Waves):
         return super().transform(X)
 
 
+class PositiveAlone(Waves):
+    def transform(self, X):
+        if isinstance(X, np.ndarray) and X.min() < 0:
+            raise ValueError("negative entries")
+        return super().transform(X)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
 BROKEN = [
     (Louder, "unbiased", "the kernel is estimated 1.0"),
     pytest.param(OneFrequency, "variance of order 1 / D", r"falls as D\^-0\.0", marks=pytest.mark.slow),
@@ -190,6 +202,12 @@ def test_a_map_that_keeps_them_passes_and_prints_its_numbers():
     assert not hasattr(feature_map, "W_")
 
 
+def test_a_map_of_rows_without_negative_entries_gets_no_others():
+    report = check_map(PositiveAlone(), lambda X, Y: KERNEL(X, Y))
+    assert report.passed, str(report)
+    assert report.checks[0].held
+
+
 def test_the_same_map_gets_the_same_numbers():
     assert check_map(Waves(), KERNEL) == check_map(Waves(), KERNEL)
 
@@ -209,6 +227,7 @@ def test_what_is_not_promised_stays_open():
         (RBFSampler(gamma=0.5), KERNEL),
         (PolynomialCountSketch(degree=2, gamma=1.0, coef0=1), Polynomial(2, coef0=1.0)),
         (TensorSketch(), Polynomial(3, coef0=1.0)),  # takes the kernel
+        (RandomMaclaurin(constant=False, degree_law="truncated"), Polynomial(2, coef0=1.0)),  # has an offset
     ],
 )
 def test_maps_of_scikit_learn_and_of_kfeat_pass(feature_map, kernel):
