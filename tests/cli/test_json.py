@@ -7,6 +7,7 @@ import pytest
 
 from kfeat.cli import options
 from kfeat.experiments.row import write_rows
+from kfeat.experiments.trial import header
 from kfeat.maps import MAPS
 from tests.cells import REPORTED, fake_row, planned
 from tests.cli.commands import kfeat, refusal, succeed
@@ -56,15 +57,16 @@ def test_configs_have_a_name_a_title_and_a_file(write, monkeypatch):
 
 def test_a_plan_has_the_trials_and_the_totals_of_the_text(write):
     path = write()
-    done = planned(path)[0]
-    write_rows(Path("runs/small"), [fake_row(done, 0.9)])
+    done, broken = planned(path)[:2]
+    failed = {**header(broken), "status": "failed", "reason": "no luck"}
+    write_rows(Path("runs/small"), [fake_row(done, 0.9), failed])
     plan = document("plan", path)
     (small,) = plan["experiments"]
     lines = succeed("plan", path).stdout.splitlines()[1:-1]
     assert [line.split()[0] for line in lines] == [trial["id"] for trial in small["trials"]]
     for line, trial in zip(lines, small["trials"], strict=True):
         assert line.endswith(trial["name"])
-        assert trial["status"] == ("done" if trial["id"] == done.id else "to run")
+        assert trial["status"] == {done.id: "done", broken.id: "failed"}.get(trial["id"], "to run")
     first = small["trials"][0]
     assert (first["cell"], first["dataset"], first["repeat"]) == (done.cell, "digits", 0)
     assert (first["kernel"]["degree"], first["map"]["n_components"], first["solver"]["C"]) == (2, 64, 1)
