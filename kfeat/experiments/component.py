@@ -101,7 +101,7 @@ class Strict(BaseModel):
 
 
 MAX_TRIALS = 100_000
-CHAINS = frozenset({"scale", "kernels", "weights", "maps"})  # the parameters that are lists
+CHAINS = frozenset({"scale", "kernels", "weights", "maps"})  # kfeat's own parameters that are lists
 
 
 def one_or_many(value: Any) -> Any:
@@ -159,10 +159,16 @@ def _all_points(entries: list[list[Any]]) -> list[Any]:
     return list(chain.from_iterable(entries))
 
 
+def _items(value: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Return the values of a mapping with their keys; those of a class by its place are never chains."""
+    own = ":" in str(value.get("name"))
+    return [("" if own else name, item) for name, item in value.items()]
+
+
 def points(value: Any, key: Any = None) -> Iterator[Any]:
     """Yield the value of a key for every choice of one item from each axis in it, at any depth."""
     if isinstance(value, dict):
-        for chosen in product(*(list(points(item, name)) for name, item in value.items())):
+        for chosen in product(*(list(points(item, name)) for name, item in _items(value))):
             yield dict(zip(value, chosen, strict=True))
     elif isinstance(value, list) and key in CHAINS:
         yield from map(list, product(*(list(points(item)) for item in value)))
@@ -176,7 +182,7 @@ def points(value: Any, key: Any = None) -> Iterator[Any]:
 def count(value: Any, key: Any = None) -> int:
     """Return the number of points."""
     if isinstance(value, dict):
-        return prod(count(item, name) for name, item in value.items())
+        return prod(count(item, name) for name, item in _items(value))
     if isinstance(value, list):
         return (prod if key in CHAINS else sum)(map(count, value))
     return 1

@@ -47,11 +47,11 @@ class Mine(TransformerMixin, BaseEstimator):
 
 
 class Kernel:
-    def __init__(self, gamma=1.0):
-        self.gamma = gamma
+    def __init__(self, gamma=1.0, scale=1.0):
+        self.gamma, self.scale = gamma, scale
 
     def __call__(self, X, Y):
-        return np.exp(-self.gamma * ((X[:, None] - Y[None]) ** 2).sum(axis=2))
+        return self.scale * np.exp(-self.gamma * ((X[:, None] - Y[None]) ** 2).sum(axis=2))
 
 
 class Nearest(ClassifierMixin, BaseEstimator):
@@ -202,7 +202,14 @@ def test_a_kernel_of_a_file_is_taken_by_nystrom_and_the_exact_solver():
         "name": "my.py:Kernel",
         "version": ours[0]["kernel"]["version"],
         "gamma": 0.05,
+        "scale": 1.0,
     }
+    lists = {
+        "name": "my.py:Kernel",
+        "gamma": 0.05,
+        "scale": [0.5, 2],
+    }  # `scale` is a list in a protocol alone
+    assert "scale=0.5" in succeed("run", config(kernel=lists, maps=maps[:1], repeats=1), "--dry-run").stdout
     refused = refusal("run", config(kernel={"name": "my.py:Kernel"}, maps=[{"name": "orf"}]))
     assert "orf cannot approximate the my.py:Kernel kernel; maps that can: nystrom" in refused
 
