@@ -10,8 +10,8 @@ from kfeat.maps import ORF, SORF, Fastfood, RandomFourier
 from kfeat.maps.orthogonal import random_rotation
 from kfeat.maps.tensor_srht import next_power_of_two, walsh_hadamard
 
-# The largest |z| of nine entries that a uniform rotation has with probability 0.9994, and one that is found then
-# with probability 0.99.
+# Bounds of the largest |z| of nine entries. A uniform rotation is below the first with probability 0.9994.
+# What is beyond the second on average is above the first with probability 0.99.
 PASS, CAUGHT = 4.0, 6.33
 GAMMA = 0.5  # so that a single frequency is N(0, I)
 
