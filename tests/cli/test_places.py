@@ -110,16 +110,15 @@ def rows(name="own", out="runs"):
 def test_a_transformer_of_a_file_and_of_a_package_run_beside_those_of_kfeat(caplog):
     rbf = {"name": "sklearn.kernel_approximation:RBFSampler", "gamma": 0.05}
     maps = [{"name": "my.py:Mine", "gamma": [0.05, 0.1]}, {"name": "orf"}, rbf]
-    shown = succeed(
-        "run", config(maps=maps, solvers={"mapped": {"name": "newton"}, "exact": {"name": "libsvm"}})
-    )
+    solvers = {"mapped": {"name": "newton"}, "exact": {"name": "libsvm"}}
+    shown = succeed("run", config(maps=maps, solvers=solvers, repeats=1))
     for name in ("Mine, gamma = 0.1", "ORF", "RBFSampler", "exact, LIBSVM"):
         assert name in shown.stdout
     assert caplog.messages.count("my.py is imported, since own.yaml names it") == 1
     assert all(row["status"] == "done" for row in rows())
     own = next(row for row in rows() if row["map"] and row["map"]["name"] == "my.py:Mine")
     assert own["map"]["n_components"] == 20  # a default of the constructor, which the config leaves out
-    assert "0 to run" in succeed("run", config(maps=maps)).stderr
+    assert "0 to run" in succeed("run", config(maps=maps, repeats=1)).stderr
 
 
 def test_features_are_those_of_the_class_itself():
@@ -137,6 +136,7 @@ def test_features_are_those_of_the_class_itself():
     assert row["accuracy"] == np.mean(solver.predict(own.transform(data.X_test)) == data.y_test)
 
 
+@pytest.mark.slow
 def test_a_default_that_json_cannot_hold_is_left_out_of_the_row():
     succeed("run", config(maps=[{"name": "sklearn.impute:SimpleImputer"}], repeats=1))
     assert "missing_values" not in rows()[0]["map"]
@@ -251,6 +251,7 @@ class Products(FeatureMap):
 """
 
 
+@pytest.mark.slow
 def test_classes_of_kfeats_own_bases_are_used_as_they_are():
     Path("derived.py").write_text(DERIVED)
     maps = [{"name": name} for name in ("derived.py:Products", "random_maclaurin", "nystrom")]
@@ -348,6 +349,7 @@ def test_configs_that_come_with_kfeat_name_no_code():
     load_experiment(ROOT / "configs/quickstart.yaml", code="refuse")
 
 
+@pytest.mark.slow
 def test_packages_give_short_names(tmp_path, monkeypatch):
     folder = tmp_path / "their-1.2.dist-info"
     folder.mkdir()
