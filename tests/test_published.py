@@ -2,6 +2,9 @@
 
 import contextlib
 import json
+import re
+from collections import Counter
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -48,6 +51,34 @@ def test_what_nobody_explains_is_listed_beside_the_results(judgements):
         assert one.entry.unexplained, one.what
         assert one.what.split(": ", 1)[1].replace("<", "&lt;").replace("|", "\\|") in page
     assert all(item.passes for item in judgements)
+
+
+def test_every_verdict_on_a_number_is_what_its_interval_says_and_is_counted_where_it_is_published(judgements):
+    """The rule and the counts once more, written otherwise: by the nearest and the farthest end."""
+    board = (ROOT / "results/README.md").read_text(encoding="utf-8")
+    counted = 0
+    for one in judgements:
+        for judged in one.numbers:
+            for item in judged.reproductions:
+                low, high = item.interval or (-inf, inf)
+                nearest, farthest = max(low, -high, 0), max(-low, high)
+                word = (
+                    "agrees"
+                    if farthest <= item.slack
+                    else "differs"
+                    if nearest > item.slack
+                    else "compatible"
+                )
+                assert item.verdict.partition(",")[0] == word, one.experiment.name
+        verdicts = Counter(judged.verdict for judged in one.numbers)
+        if verdicts and one.has_rows:
+            (line,) = re.findall(rf"^\| \[{one.experiment.name}\].*$", board, re.MULTILINE)
+            cell = line.split("|")[2].strip()
+            assert {tuple(part.split(" ", 1)) for part in cell.split("; ")} == {
+                (str(n), verdict) for verdict, n in verdicts.items()
+            }
+            counted += verdicts.total()
+    assert counted > 250
 
 
 @pytest.mark.slow

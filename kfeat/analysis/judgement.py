@@ -14,12 +14,11 @@ from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.claims import Cited, ClaimVerdict, LookUp, claim_verdicts
 from kfeat.analysis.names import Names
 from kfeat.analysis.numbers import (
-    CERTAINTY,
+    AGREES,
     DEVIATIONS,
     MEANS,
     MISSING,
     TIMES,
-    WITHIN_ERROR,
     Comparison,
     NumberVerdict,
     comparisons,
@@ -99,7 +98,8 @@ class Judgement:
     def passes(self) -> bool:
         """Return whether nothing regressed or failed, and no difference lacks an explanation.
 
-        Missing or open verdicts do not fail, nor do differences that the config marks as unexplained.
+        Missing, open and compatible verdicts do not fail, nor do differences that the config marks as
+        unexplained.
         """
         regressed = any(comparison.verdict == "regressed" for comparison in self.comparisons)
         unexplained = any(disagreement.fails for disagreement in self.disagreements())
@@ -120,7 +120,7 @@ class Judgement:
 
     def disagreements(self) -> list[Disagreement]:
         """Return the printed numbers and claims that are not reproduced, numbers first."""
-        others = (WITHIN_ERROR, numbers.WITHIN_SLACK, claims.REPRODUCED, MISSING)
+        others = (AGREES, claims.REPRODUCED, MISSING)
         result = [self._of_number(judged) for judged in self.numbers if judged.verdict not in others]
         for judged in self.claims:
             if judged.verdict not in others:
@@ -292,15 +292,16 @@ KINDS = {
     "stand_in": "claims of the papers, judged on data that stand in for theirs",
     "own": "claims of kfeat's own experiments",
 }
-# The verdicts in three groups, each with a remark or "".
+# The verdicts in four groups, each with a remark or "".
 SHORT: dict[str, dict[str, str]] = {
-    "agree": dict.fromkeys((numbers.WITHIN_ERROR, numbers.WITHIN_SLACK, claims.REPRODUCED), ""),
+    "agree": dict.fromkeys((AGREES, claims.REPRODUCED), ""),
+    "compatible or open": dict.fromkeys((numbers.COMPATIBLE, claims.OPEN), ""),
     "differ": {
         **dict.fromkeys((numbers.EXPLAINED, claims.EXPLAINED), "explained"),
         claims.DIRECTION_ONLY: "in size only",
         **dict.fromkeys((numbers.UNEXPLAINED, claims.UNEXPLAINED), ""),
     },
-    "open or missing": {numbers.OPEN: "open", numbers.MISSING: "missing"},
+    "missing": {MISSING: ""},
 }
 PRINTED, OF_PAPERS = "printed numbers", (KINDS["paper"], KINDS["stand_in"])
 
@@ -317,10 +318,8 @@ def tallies(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
     deviations = [ratio.verdict for judged, cell in cells if (ratio := judged.deviation(cell))]
     papers = [judgement.experiment.reported for judgement in judgements if judgement.experiment.reported]
     lost = {(paper.source, text) for paper in papers for text in paper.lost}
-    certain = [judged.certainty for judged in printed if judged.verdict == WITHIN_ERROR]
     counts = {
         PRINTED: counted(MEANS, (judged.verdict for judged in printed)),
-        "printed numbers within the error, by their intervals": counted(CERTAINTY, certain),
         "printed standard deviations": counted(DEVIATIONS, deviations),
         "printed times": counted(TIMES, times),
         "printed, but lost in the copies that there are": counted((MISSING,), [MISSING for _ in lost]),
@@ -336,9 +335,10 @@ def tallies(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
 
 
 def in_short(judgements: Sequence[Judgement]) -> list[str]:
-    """Return three lines: how many printed numbers and claims of papers agree, differ, or are undecided.
+    """Return a line each: how many printed numbers and claims of papers agree, are undecided, or differ.
 
-    If a paper prints and claims nothing, one line has the verdicts on kfeat's own claims.
+    A fourth line says how many are missing, where any are. If a paper prints and claims nothing, one line has
+    the verdicts on kfeat's own claims.
     """
     tally = tallies(judgements)
     kinds = {PRINTED: Counter(tally.get(PRINTED, {})), "claims": Counter[str]()}
@@ -358,7 +358,7 @@ def in_short(judgements: Sequence[Judgement]) -> list[str]:
             named = ", ".join(f"{n} {mark}" for mark, n in marked.items() if n and mark)
             parts.append(f"{marked.total()} of {counts.total()} {kind}" + f" ({named})" * bool(named))
         lines.append(f"{word}: {'; '.join(parts)}")
-    return lines
+    return lines if any(counts[MISSING] for counts in kinds.values()) else lines[:-1]
 
 
 def _each_once(judgements: Sequence[Judgement]) -> list[NumberVerdict]:

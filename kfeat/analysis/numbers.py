@@ -1,15 +1,12 @@
 """Verdicts on numbers: on what the paper prints, and on new rows against the published ones.
 
-A mean is reproduced if the difference is at most the slack or two of the printed standard deviations. It is
-*within the error* if Welch's 95 % interval of the difference of means contains 0, else *within the slack*. If
-no standard deviation is printed, the paper's runs are assumed to vary as ours do. A difference beyond the
-slack is *open* if its interval contains 0, or if a single random run of ours gives no interval. Otherwise it
-*differs*: *explained* if the config explains it and every claim that it cites is reproduced, else *not
-explained*.
-
-A wide interval contains 0 easily: few runs, or runs that vary much, are within the error of almost anything.
-So a number within the error is *known to lie within the slack* if its whole interval does, and otherwise *too
-wide to tell*: the true difference may be beyond the slack.
+A verdict holds Welch's 95 % interval of the difference of means, ours - theirs, against the slack, which is
+what the config allows or two of the printed standard deviations. A mean *agrees* if the whole interval lies
+within [-slack, slack], and *differs* if all of it lies outside: *explained* if the config explains it and
+every claim that it cites is reproduced, else *not explained*. It is *compatible* if the interval has a bound
+inside, or if a single random run of ours gives no interval: then the runs show neither. So few runs, or runs
+that vary much, agree with nothing. If no standard deviation is printed, the paper's runs are assumed to vary
+as ours do. A difference of which nothing is random is known up to the rounding of the printed number.
 
 A standard deviation is *alike* if the 95 % F interval of ours over the printed one contains 1, else *wider*
 or *narrower*. A time is *alike* if ours is within a factor TIME_FACTOR of the printed one, else *quicker* or
@@ -57,18 +54,14 @@ from kfeat.experiments.row import Row
 
 TIME_FACTOR = 2.0
 
-WITHIN_ERROR = "within the error"
-WITHIN_SLACK = "within the slack"
-AGREE = (WITHIN_ERROR, WITHIN_SLACK)
-OPEN = "open"
+AGREES = "agrees"
+COMPATIBLE = "compatible"
 EXPLAINED = "differs, explained"
 UNEXPLAINED = "differs, not explained"
 ALIKE = "alike"
 MISSING = "missing"
 # From the best to the worst, in the order of tallies.
-MEANS = (WITHIN_ERROR, WITHIN_SLACK, OPEN, EXPLAINED, UNEXPLAINED, MISSING)
-KNOWN_WELL, TOO_WIDE = "known to lie within the slack", "too wide to tell"
-CERTAINTY = (KNOWN_WELL, TOO_WIDE)
+MEANS = (AGREES, COMPATIBLE, EXPLAINED, UNEXPLAINED, MISSING)
 DEVIATIONS = (ALIKE, "wider", "narrower", MISSING)
 TIMES = (ALIKE, "quicker", "slower", MISSING)
 
@@ -87,7 +80,7 @@ class Reproduction:
 
     @property
     def distance(self) -> float:
-        """Return |ours - theirs| / slack, which is at most 1 if the mean is reproduced."""
+        """Return |ours - theirs| / slack, which is at most 1 if the mean agrees."""
         return abs(self.difference) / self.slack
 
 
@@ -108,7 +101,7 @@ class NumberVerdict:
     cells: Sequence[Cell]
     reproductions: Sequence[Reproduction]
     cited: Sequence[Cited]
-    runs: int
+    reported: Reported
 
     @property
     def verdict(self) -> str:
@@ -125,15 +118,6 @@ class NumberVerdict:
         explained = reproduction.verdict == UNEXPLAINED and explains(self.number, self.cited)
         return EXPLAINED if explained else reproduction.verdict
 
-    @property
-    def certainty(self) -> str:
-        """Return whether a number within the error is known well, one of CERTAINTY, over all of its cells."""
-        for reproduction in self.reproductions:
-            low, high = reproduction.interval or (-inf, inf)
-            if low < -reproduction.slack or high > reproduction.slack:
-                return TOO_WIDE
-        return KNOWN_WELL
-
     def times(self, cell: Cell) -> dict[str, PrintedRatio]:
         """Return a cell's seconds over the printed ones, for each quantity with a printed time."""
         return {name: _time_ratio(cell, name, printed) for name, printed in self.number.times.items()}
@@ -143,10 +127,11 @@ class NumberVerdict:
         sd = self.number.sd
         if not sd:
             return None
-        ours, rounding = cell.of(self.number.of), cell.named(self.number.of).rounding
+        ours, rounding = cell.of(self.number.of), self.reported.rounding_of(self.number)
         if ours is None or ours.sd is None:
             return PrintedRatio(0.0, None, MISSING)
-        low, high = spread_ratio_interval(ours, Summary(0.0, sd, self.number.runs or self.runs)) or (0.0, 0.0)
+        theirs = Summary(0.0, sd, self.number.runs or self.reported.runs)
+        low, high = spread_ratio_interval(ours, theirs) or (0.0, 0.0)
         low = low * sd / (sd + rounding)
         high = high * sd / (sd - rounding) if sd > rounding else inf
         verdict = "wider" if low > 1 else "narrower" if high < 1 else ALIKE
@@ -176,7 +161,7 @@ def number_verdicts(
         own = [cell for cell in cells if cell.printed.get(number.of) is number]
         reproductions = [item for cell in own if (item := reproduction(cell, number, reported))]
         cited = [look_up(citation) for citation in number.evidence] if look_up else []
-        verdicts.append(NumberVerdict(number, own, reproductions, cited, reported.runs))
+        verdicts.append(NumberVerdict(number, own, reproductions, cited, reported))
     return verdicts
 
 
@@ -186,19 +171,23 @@ def reproduction(cell: Cell, number: ReportedNumber, reported: Reported) -> Repr
     if ours is None:
         return None
     theirs = Summary(number.mean, number.sd, number.runs or reported.runs)
-    difference = ours.mean - theirs.mean
-    interval = _interval(cell, quantity, ours, theirs)
-    by_chance = interval is not None and interval[0] <= 0 <= interval[1]
+    interval = _interval(cell, quantity, ours, theirs, reported.rounding_of(number))
     slack = reported.slack_of(number)
-    if abs(difference) <= slack:
-        verdict = WITHIN_ERROR if by_chance else WITHIN_SLACK
-    else:
-        # The error of a single random run of ours is not known.
-        verdict = OPEN if by_chance or interval is None else UNEXPLAINED
-    return Reproduction(cell, quantity, ours, difference, interval, verdict, slack)
+    verdict = held_against(interval, slack)
+    return Reproduction(cell, quantity, ours, ours.mean - theirs.mean, interval, verdict, slack)
 
 
-def _interval(cell: Cell, quantity: Quantity, ours: Summary, theirs: Summary) -> Interval | None:
+def held_against(interval: Interval | None, slack: float) -> str:
+    """Return whether a difference with this interval agrees, differs, or is compatible with either."""
+    low, high = interval or (-inf, inf)
+    if -slack <= low and high <= slack:
+        return AGREES
+    return UNEXPLAINED if low > slack or high < -slack else COMPATIBLE
+
+
+def _interval(
+    cell: Cell, quantity: Quantity, ours: Summary, theirs: Summary, rounding: float
+) -> Interval | None:
     """Return Welch's 95 % interval of ours - theirs, widened by the rounding of the printed number.
 
     If nothing is random, as for the exact kernel SVM on a fixed split, the printed mean has no error. If
@@ -210,7 +199,7 @@ def _interval(cell: Cell, quantity: Quantity, ours: Summary, theirs: Summary) ->
         return None
     if printed is None:  # equal spreads: one estimate, with our degrees of freedom
         error, printed = (error[0] * sqrt(1 + ours.n / theirs.n), error[1]), KNOWN
-    difference, half = ours.mean - theirs.mean, welch_half_width(error, printed) + quantity.rounding
+    difference, half = ours.mean - theirs.mean, welch_half_width(error, printed) + rounding
     return difference - half, difference + half
 
 

@@ -41,8 +41,8 @@ def plan(
 
     Time and memory are estimates. They use the rows of similar trials in --out and --results, if any.
 
-    With --to-settle it shows instead what would decide the verdicts that are open, and the intervals that are
-    too wide to tell, by the rows in --out or else the published ones. Raise `repeats` in the config to that
+    With --to-settle it shows instead what would decide the claims that are open and the numbers that are
+    compatible, by the rows in --out or else the published ones. Raise `repeats` in the config to that
     number, and run it again.
     """
     if to_settle:

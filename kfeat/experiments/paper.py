@@ -9,6 +9,7 @@ component that has the parameter; with a name in the key (`solver.libsvm.C`), on
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import product
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -19,6 +20,8 @@ from pydantic import (
     Field,
     PlainValidator,
     ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     field_validator,
     model_validator,
 )
@@ -120,6 +123,12 @@ class Explainable(Strict):
         return self
 
 
+def _as_written(number: float, check: ValidatorFunctionWrapHandler) -> float:
+    """Check a number, and keep whether it has decimals: 85 is printed with none, 85.0 with one."""
+    check(number)
+    return number
+
+
 class ReportedNumber(Explainable):
     """A number that the paper prints: its cell, its mean and spread, and where the paper prints it.
 
@@ -131,7 +140,7 @@ class ReportedNumber(Explainable):
 
     cell: Selector = Field(alias="for")
     of: QuantityName = SCORE
-    mean: Annotated[float, Ge(0)]
+    mean: Annotated[float, Ge(0), WrapValidator(_as_written)]
     sd: Annotated[float, Ge(0)] | None = None
     runs: Annotated[int, Ge(1)] | None = None
     slack: Annotated[float, Gt(0)] | None = None
@@ -149,14 +158,17 @@ class ReportedNumber(Explainable):
 class Reported(Strict):
     """What the paper prints: means over `runs` runs, on the `machine`.
 
-    A number is reproduced if ours differs by at most `slack`, or by two of the printed standard deviations.
-    `lost` names what is printed but cannot be read, such as curves that a scan has lost; this is missing.
+    A number agrees if the 95 % interval of the difference lies within `slack`, or within two of the printed
+    standard deviations. `decimals` is the least number of decimals that are printed, since YAML drops zeros
+    at the end. `lost` names what is printed but cannot be read, such as curves that a scan has lost; this is
+    missing.
     """
 
     source: str
     runs: Annotated[int, Ge(1)]
     machine: str | None = None
     slack: Annotated[float, Gt(0)] = 1.0
+    decimals: Annotated[int, Ge(0)] = 0
     numbers: list[ReportedNumber] = []
     lost: list[Line] = []
 
@@ -170,6 +182,11 @@ class Reported(Strict):
     def slack_of(self, number: ReportedNumber) -> float:
         """Return how far ours may differ: the slack, or two of the printed standard deviations."""
         return max(number.slack or self.slack, 2 * (number.sd or 0.0))
+
+    def rounding_of(self, number: ReportedNumber) -> float:
+        """Return half a unit of the last decimal with which a number is printed."""
+        written = -int(Decimal(str(number.mean)).as_tuple().exponent)
+        return 0.5 * 10.0 ** -max(self.decimals, written)
 
 
 def reported_numbers(reported: Reported | None, trial: Described) -> dict[str, ReportedNumber]:

@@ -83,11 +83,6 @@ class Quantity:
         """Return how many decimals are printed, or None if their number is not fixed."""
         return int(self.spec[1:-1]) if self.spec.endswith("f") else None
 
-    @property
-    def rounding(self) -> float:
-        """Return half a unit of the last printed decimal, or 0 if their number is not fixed."""
-        return 0.0 if self.decimals is None else 0.5 * 10.0**-self.decimals
-
 
 QUANTITIES: dict[str, Quantity] = {}
 

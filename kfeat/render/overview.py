@@ -1,10 +1,11 @@
 """Many experiments at once: the scoreboard of `kfeat check --all`, a paper's page, and what is open.
 
-More runs decide a verdict that is open, or an interval that is too wide: its half-width h falls as
-1 / sqrt(n) with the number n of runs. A verdict is decided once h is below the distance d of our number from
-the bound: by n (h / d)^2 runs, if mean and spread stay as they are. Where n is small, fewer may do, since
-Student's quantile falls too. Against a printed number a part p of h is that of the paper's own runs and of
-rounding: n (h^2 - p^2) / (d^2 - p^2) runs, and none if p is above d.
+More runs decide a claim that is open and a number that is compatible: the half-width h of its interval falls
+as 1 / sqrt(n) with the number n of runs. A verdict is decided once h is below the distance d of our number
+from the bound, which for a difference from a printed number is the slack: by n (h / d)^2 runs, if mean and
+spread stay as they are. Where n is small, fewer may do, since Student's quantile falls too. Against a printed
+number a part p of h is that of the paper's own runs and of rounding: n (h^2 - p^2) / (d^2 - p^2) runs, and
+none if p is above d.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from kfeat.analysis.judgement import (
     in_short,
     tallies,
 )
-from kfeat.analysis.numbers import TOO_WIDE, WITHIN_ERROR, Reproduction
+from kfeat.analysis.numbers import COMPATIBLE, Reproduction
 from kfeat.analysis.statistics import Summary, welch_half_width
 from kfeat.experiments.paper import Reported, ReportedNumber
 from kfeat.experiments.row import wall_seconds
@@ -112,14 +113,14 @@ def sides(item: Disagreement) -> str:
 
 
 def tally_lines(judgements: Sequence[Judgement]) -> list[str]:
-    """Return a line per tally, such as `printed numbers: 54: 14 within the error; ...`."""
+    """Return a line per tally, such as `printed numbers: 54: 14 agrees; ...`."""
     kinds = tallies(judgements).items()
     return [f"{kind}: {sum(counts.values())}: {_counted(counts)}" for kind, counts in kinds]
 
 
 @dataclass(frozen=True)
 class Undecided:
-    """A verdict that is open or too wide to tell, and what would decide it.
+    """A claim that is open or a number that is compatible, and what would decide it.
 
     `runs` is the smallest number of runs of its cells now, and `needed` the number that decides it; None: it
     is more than MOST times as many. `seconds` is the time of the further runs, one after another. `timed`:
@@ -138,7 +139,7 @@ class Undecided:
 
 
 def undecided(judgements: Iterable[Judgement]) -> list[Undecided]:
-    """Return every verdict that is open or too wide: the cheapest first, those that no runs decide last."""
+    """Return every verdict that is open or compatible: the cheapest first, those that no runs decide last."""
     verdicts = []
     for judgement in judgements:
         verdicts += [*_undecided_numbers(judgement), *_undecided_claims(judgement)]
@@ -146,26 +147,26 @@ def undecided(judgements: Iterable[Judgement]) -> list[Undecided]:
 
 
 def _undecided_numbers(judgement: Judgement) -> Iterator[Undecided]:
-    reported = judgement.experiment.reported
     for judged in judgement.numbers:
-        number, wide = judged.number, judged.verdict == WITHIN_ERROR and judged.certainty == TOO_WIDE
-        if reported is not None and (wide or judged.verdict == OPEN):
-            factor = max(_factor(reproduction, number, reported) for reproduction in judged.reproductions)
+        if judged.verdict == COMPATIBLE:
+            number = judged.number
+            items = [item for item in judged.reproductions if item.verdict == COMPATIBLE]
+            factor = max(_factor(item, number, judged.reported) for item in items)
             what = f"{number.where}: {judgement.names.of(judged.cells[0])}"
             timed = judged.cells[0].named(number.of).timed
-            yield _undecided(judgement, what, TOO_WIDE if wide else OPEN, judged.cells, timed, factor)
+            yield _undecided(judgement, what, COMPATIBLE, judged.cells, timed, factor)
 
 
 def _factor(item: Reproduction, number: ReportedNumber, reported: Reported) -> float:
-    """Return (h^2 - p^2) / (d^2 - p^2): d is the distance from 0 or from the slack, whichever is farther."""
+    """Return (h^2 - p^2) / (d^2 - p^2): d is the distance of our difference from the slack."""
     error = error_of(item.cell, number.of)
     if item.interval is None or error is None or not item.cell.drawn:
         return inf
     runs = number.runs or reported.runs
     printed = Summary(number.mean, number.sd, runs).error or (error[0] * sqrt(item.ours.n / runs), inf)
-    paper = welch_half_width(printed) + item.quantity.rounding
+    paper = welch_half_width(printed) + reported.rounding_of(number)
     half = (item.interval[1] - item.interval[0]) / 2
-    distance = max(abs(item.difference), item.slack - abs(item.difference))
+    distance = abs(item.slack - abs(item.difference))
     return (half**2 - paper**2) / (distance**2 - paper**2) if distance > paper else inf
 
 
@@ -215,8 +216,8 @@ def undecided_notes(verdicts: Sequence[Undecided]) -> list[str]:
     decided = [verdict for verdict in verdicts if verdict.needed is not None]
     seconds = sum(verdict.seconds for verdict in decided)
     notes = [
-        f"{len(verdicts)} verdicts are open or too wide to tell; more runs would decide {len(decided)} of "
-        f"them, in at most {time(seconds)} one after another (verdicts that share runs are counted twice)."
+        f"{len(verdicts)} verdicts are compatible or open; more runs would decide {len(decided)} of them, "
+        f"in at most {time(seconds)} one after another (verdicts that share runs are counted twice)."
     ]
     if rest := len(verdicts) - len(decided):
         notes.append(

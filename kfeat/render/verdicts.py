@@ -12,7 +12,7 @@ from kfeat.analysis.claims import Cited
 from kfeat.analysis.judgement import UNEXPLAINED, Judgement
 from kfeat.analysis.numbers import (
     ABSOLUTE_ROUNDING,
-    AGREE,
+    AGREES,
     FALSE_ALARM,
     FLIP_SHARE,
     RELATIVE_ROUNDING,
@@ -32,9 +32,9 @@ CLAIM_KINDS = {"paper": "", "stand_in": "on stand-in data", "own": "kfeat's own"
 _RATIO, _TIME_RATIO = ("ours / paper", "verdict"), ("ours / paper's", "its verdict")
 # What a verdict says in a word, for which pages have a colour and a sign, and terminals a colour.
 TONES = {
-    **dict.fromkeys((numbers.WITHIN_ERROR, numbers.ALIKE, claims.REPRODUCED, "quicker", "same"), "good"),
-    **dict.fromkeys((numbers.WITHIN_SLACK, claims.DIRECTION_ONLY), "half"),
-    **dict.fromkeys((numbers.OPEN, "narrower", "wider", "slower"), "open"),
+    **dict.fromkeys((AGREES, numbers.ALIKE, claims.REPRODUCED, "quicker", "same"), "good"),
+    claims.DIRECTION_ONLY: "half",
+    **dict.fromkeys((numbers.COMPATIBLE, claims.OPEN, "narrower", "wider", "slower"), "open"),
     **dict.fromkeys((numbers.EXPLAINED, claims.EXPLAINED, claims.REFUTED), "explained"),
     **dict.fromkeys((numbers.UNEXPLAINED, claims.UNEXPLAINED, "regressed"), "bad"),
     numbers.MISSING: "none",
@@ -148,17 +148,17 @@ def _difference(judged: NumberVerdict, reproduction: Reproduction | None) -> lis
 
 
 def _number_notes(judgement: Judgement) -> list[str]:
-    """Return why numbers differ, when a number counts as reproduced, and what the plan lacks."""
+    """Return why numbers differ, when a number agrees, and what the plan lacks."""
     notes = []
     for judged in judgement.numbers:
         words = explanation_of(judged.number, judged.cited, judged.verdict)
-        if words and judged.cells and judged.verdict not in AGREE:
+        if words and judged.cells and judged.verdict != AGREES:
             notes.append(f"{judgement.names.of(judged.cells[0])}: {words}")
     return notes + number_rules(judgement)
 
 
 def number_rules(judgement: Judgement) -> list[str]:
-    """Return when a number counts as reproduced, and what the plan lacks."""
+    """Return when a number agrees, and what the plan lacks."""
     reported = judgement.experiment.reported
     if reported is None or not judgement.numbers:
         return []
@@ -169,8 +169,8 @@ def number_rules(judgement: Judgement) -> list[str]:
     elif own:
         slack += ", or what the config gives some numbers of their own"
     return [
-        f"within the error, within the slack: the difference is at most {slack}, or two of the printed "
-        f"standard deviations, of {reported.source}; within the error if its 95 % interval has 0 inside",
+        f"agrees: the whole 95 % interval of the difference lies within {slack}, or two of the printed "
+        f"standard deviations, of {reported.source}; differs: it lies outside; compatible: it does neither",
         *(
             f"not in this plan: {judged.number.where}, {judged.number.mean:g} for {judged.number.cell}"
             for judged in judgement.numbers

@@ -5,22 +5,26 @@ import pytest
 from pydantic import ValidationError
 from scipy.stats import f, t, ttest_ind_from_stats
 
+from kfeat.analysis import claims
 from kfeat.analysis.numbers import (
-    KNOWN_WELL,
-    OPEN,
-    TOO_WIDE,
+    AGREES,
+    COMPATIBLE,
     UNEXPLAINED,
-    WITHIN_ERROR,
-    WITHIN_SLACK,
     NumberVerdict,
+    held_against,
     reproduction,
 )
-from kfeat.experiments.paper import Reported, ReportedNumber, seconds_printed
+from kfeat.experiments.paper import Claim, Reported, ReportedNumber, seconds_printed
 
 
-def reproductions_of(cells, slack, runs):
+def a_paper(**keys):
+    """A paper that prints accuracies of five runs with two decimals."""
+    return Reported(source="A Paper", **{"runs": 5, "decimals": 2} | keys)
+
+
+def reproductions_of(cells, slack):
     """The verdicts on the cells' printed scores."""
-    reported = Reported(source="A Paper", runs=runs, slack=slack)
+    reported = a_paper(slack=slack)
     pairs = ((cell, number) for cell in cells for number in cell.printed.values())
     return [found for cell, number in pairs if (found := reproduction(cell, number, reported))]
 
@@ -31,49 +35,120 @@ def printed(**keys):
 
 
 @pytest.mark.parametrize(
-    ("scores", "slack", "verdict"),
+    ("interval", "verdict"),
     [
-        ([0.81], 0.3, OPEN),  # of a single draw nobody knows how far another would be off
-        ([0.845], 0.3, WITHIN_SLACK),
-        ([0.89], 0.3, OPEN),
-        ([0.843, 0.847, 0.851], 1.0, WITHIN_ERROR),
-        ([0.8419, 0.8420, 0.8421], 1.0, WITHIN_SLACK),
-        ([0.800, 0.835, 0.870], 1.0, OPEN),
-        ([0.8319, 0.8320, 0.8321], 1.0, UNEXPLAINED),
-        ([0.8409, 0.841, 0.8411], 0.3, WITHIN_SLACK),  # two printed deviations are more than the slack
-        ([0.8589, 0.859, 0.8591], 0.3, WITHIN_SLACK),
-        ([0.8397, 0.8398, 0.8399], 0.3, UNEXPLAINED),
-        ([0.8601, 0.8602, 0.8603], 0.3, UNEXPLAINED),
+        ((-0.2, 0.3), AGREES),
+        ((0.1, 0.3), AGREES),  # a difference that is known, and too small to matter
+        ((-1.0, 1.0), AGREES),  # a bound counts as within
+        ((0.9, 0.9), AGREES),
+        ((-0.2, 1.1), COMPATIBLE),
+        ((-1.1, 0.2), COMPATIBLE),
+        ((-5.0, 5.0), COMPATIBLE),
+        ((0.9, 1.1), COMPATIBLE),
+        ((1.0, 1.1), COMPATIBLE),
+        ((-1.1, -1.0), COMPATIBLE),
+        (None, COMPATIBLE),
+        ((1.01, 1.1), UNEXPLAINED),
+        ((-9.0, -1.01), UNEXPLAINED),
+        ((1.01, 1.01), UNEXPLAINED),
     ],
 )
-def test_a_difference_from_a_printed_mean_is_within_the_error_the_slack_or_neither(
-    make_cells, scores, slack, verdict
-):
-    (found,) = reproductions_of(make_cells(scores, exact=None), slack=slack, runs=5)
+def test_a_difference_is_judged_by_where_its_interval_lies(interval, verdict):
+    assert held_against(interval, slack=1.0) == verdict
+    if interval is not None:
+        assert held_against((-interval[1], -interval[0]), slack=1.0) == verdict
+
+
+@pytest.mark.parametrize(
+    ("scores", "slack", "verdict"),
+    [
+        ([0.85], 1.0, COMPATIBLE),  # of a single draw nobody knows how far another would be off
+        ([0.50], 1.0, COMPATIBLE),
+        ([0.849, 0.850, 0.851], 1.0, AGREES),
+        ([0.843, 0.847, 0.851], 1.0, COMPATIBLE),
+        ([0.840, 0.856], 1.0, COMPATIBLE),  # its mean is 84.8, known to 10 points
+        ([0.800, 0.835, 0.870], 1.0, COMPATIBLE),
+        ([0.8419, 0.8420, 0.8421], 1.0, COMPATIBLE),
+        ([0.8319, 0.8320, 0.8321], 1.0, UNEXPLAINED),
+        ([0.8459, 0.846, 0.8461], 1.1, AGREES),
+        ([0.8459, 0.846, 0.8461], 0.9, COMPATIBLE),
+        ([0.8459, 0.846, 0.8461], 0.3, COMPATIBLE),  # two printed deviations are more than the slack
+        ([0.8309, 0.831, 0.8311], 0.3, UNEXPLAINED),
+        ([0.8689, 0.869, 0.8691], 0.3, UNEXPLAINED),
+    ],
+)
+def test_runs_agree_are_compatible_or_differ_with_a_printed_mean(make_cells, scores, slack, verdict):
+    """The paper prints 85.0 ± 0.5 over five runs, a mean that is known to 0.6."""
+    (found,) = reproductions_of(make_cells(scores, exact=None), slack)
     assert found.verdict == verdict
 
 
+def exact_of(make_cells, score):
+    """A cell in which nothing is random."""
+    return next(cell for cell in make_cells([0.85], exact=score) if cell.trial.map is None)
+
+
+@pytest.mark.parametrize(
+    ("mean", "decimals", "verdict"),
+    [
+        (84.0, 2, COMPATIBLE),
+        (84.0, 0, COMPATIBLE),  # a printed 84.0 is 83.95 to 84.05
+        (84.02, 0, AGREES),
+        (84.1, 2, AGREES),
+        (84.1, 0, AGREES),
+        (84.04, 2, AGREES),
+        (84, 0, COMPATIBLE),  # a printed 84 is 83.5 to 84.5
+        (84.9, 3, AGREES),
+        (83, 0, UNEXPLAINED),
+        (84, 2, COMPATIBLE),
+        (83.9, 2, UNEXPLAINED),
+        (83.96, 0, UNEXPLAINED),
+    ],
+)
+def test_an_exact_number_is_known_to_the_rounding_of_the_print(make_cells, mean, decimals, verdict):
+    """Ours is 85.00, and the slack one point."""
+    item = reproduction(exact_of(make_cells, 0.85), printed(mean=mean), a_paper(decimals=decimals))
+    assert item.verdict == verdict
+
+
+def test_the_decimals_are_those_that_the_config_writes_or_says():
+    def rounding(mean, decimals=0):
+        return a_paper(decimals=decimals).rounding_of(printed(mean=mean))
+
+    found = [rounding(mean) for mean in (94, 94.0, 93.5, 79.31, 0.0335, 2.049e-05, 100)]
+    assert found == pytest.approx([0.5, 0.05, 0.05, 0.005, 5e-5, 5e-9, 0.5])
+    assert [rounding(mean, 2) for mean in (78.9, 86.0, 41.45)] == pytest.approx([0.005] * 3)
+
+
+def test_a_number_and_a_claim_with_the_same_interval_and_bound_never_contradict_each_other(
+    experiment, make_cells
+):
+    """The claim is that ours - 85.0, which the paper prints without an error, is above -1 and below 1."""
+    same = {claims.REPRODUCED: AGREES, claims.OPEN: COMPATIBLE, claims.UNEXPLAINED: UNEXPLAINED}
+    about = {"text": "They are alike", "where": "Table 1", "value": {"map": "tensor_sketch"}}
+    alike = Claim.model_validate({**about, "of": "accuracy", "minus": [85.0], "above": -1, "below": 1})
+    claiming = experiment.model_copy(update={"claims": [alike]})
+    number, paper = printed(sd=0.0), a_paper(slack=1.0, decimals=9)
+    rng, seen = np.random.default_rng(0), set()
+    for _ in range(60):
+        cells = make_cells(rng.normal(rng.uniform(0.82, 0.88), rng.uniform(0, 0.01), 5), exact=None)
+        (claimed,) = claims.claim_verdicts(claiming, cells)
+        item = reproduction(claimed.cases[0].cells[0], number, paper)
+        assert item.interval == pytest.approx(claimed.cases[0].interval, abs=1e-8)
+        assert item.verdict == same[claimed.verdict]
+        seen.add(item.verdict)
+    assert len(seen) == 3
+
+
 def test_a_number_may_have_a_slack_of_its_own(make_cells):
-    cell = next(one for one in make_cells([0.8429, 0.843, 0.8431], exact=None) if one.rows)
-    for of_all, own, verdict in ((1.0, 0.5, UNEXPLAINED), (0.1, 0.5, UNEXPLAINED), (0.1, 0.8, WITHIN_SLACK)):
-        reported = Reported(source="A Paper", runs=5, slack=of_all)
-        assert reproduction(cell, printed(slack=own), reported).verdict == verdict
-
-
-def test_few_runs_are_within_the_error_of_much_and_do_not_tell(make_cells):
-    def certainty(*scores):
-        found = [reproductions_of(make_cells(one, exact=None), slack=1.0, runs=5)[0] for one in scores]
-        assert {item.verdict for item in found} == {WITHIN_ERROR}
-        return NumberVerdict(printed(sd=0.5), [item.cell for item in found], found, (), 5).certainty
-
-    close, wide = [0.849, 0.850, 0.851], [0.840, 0.856]  # about 85.0 and 84.8, by 0.6 and 10 points
-    assert certainty(close) == KNOWN_WELL
-    assert certainty(wide) == certainty(close, wide) == TOO_WIDE
+    cell = exact_of(make_cells, 0.843)
+    for of_all, own, verdict in ((1.0, 0.5, UNEXPLAINED), (0.1, 0.5, UNEXPLAINED), (0.1, 0.8, AGREES)):
+        assert reproduction(cell, printed(slack=own), a_paper(slack=of_all)).verdict == verdict
 
 
 def test_the_interval_is_welchs(make_cells):
     ours = [0.843, 0.847, 0.851]
-    item = reproductions_of(make_cells(ours), slack=1.0, runs=5)[1]
+    item = reproductions_of(make_cells(ours), slack=1.0)[1]
     test = ttest_ind_from_stats(
         100 * np.mean(ours), 100 * np.std(ours, ddof=1), 3, 85.0, 0.5, 5, equal_var=False
     )
@@ -87,20 +162,19 @@ def test_the_interval_is_welchs(make_cells):
 def test_a_printed_mean_without_a_deviation_is_taken_to_vary_as_ours_does(make_cells):
     cell = next(one for one in make_cells([0.800, 0.835, 0.870], exact=None) if one.rows)
     for runs in (1, 5):
-        item = reproduction(cell, printed(), Reported(source="A Paper", runs=runs, slack=1.0))
+        item = reproduction(cell, printed(), a_paper(runs=runs))
         half = t.ppf(0.975, 2) * 3.5 * np.sqrt(1 / 3 + 1 / runs) + 0.005
         assert item.interval == pytest.approx((-1.5 - half, -1.5 + half))
-        assert item.verdict == OPEN
+        assert item.verdict == COMPATIBLE
     alike = next(one for one in make_cells([0.8319, 0.8320, 0.8321], exact=None) if one.rows)
-    reported = Reported(source="A Paper", runs=5, slack=1.0)
-    assert reproduction(alike, printed(), reported).verdict == UNEXPLAINED
+    assert reproduction(alike, printed(), a_paper()).verdict == UNEXPLAINED
 
 
 def number_verdict(cells, **keys):
     number = printed(**keys)
     sketch = [cell for cell in cells if cell.rows and cell.trial.map]
-    found = (reproduction(cell, number, Reported(source="A Paper", runs=5)) for cell in sketch)
-    return NumberVerdict(number, sketch, [one for one in found if one], [], 5)
+    found = (reproduction(cell, number, a_paper()) for cell in sketch)
+    return NumberVerdict(number, sketch, [one for one in found if one], [], a_paper())
 
 
 def beside(found, what):
@@ -180,11 +254,10 @@ def test_what_is_no_time_is_refused_as_the_config_is_read(text):
 
 def test_a_number_with_an_unexplained_cell_differs_though_another_is_missing(make_cells):
     there = make_cells([0.7, 0.71], exact=None)
-    reported = Reported(source="A Paper", runs=5)
-    found = [one for cell in there if (one := reproduction(cell, printed(), reported))]
+    found = [one for cell in there if (one := reproduction(cell, printed(), a_paper()))]
     assert 0 < len(found) < len(there)
-    assert NumberVerdict(printed(), there, found, [], 5).verdict == UNEXPLAINED
-    assert NumberVerdict(printed(), there, [], [], 5).verdict == "missing"
+    assert NumberVerdict(printed(), there, found, [], a_paper()).verdict == UNEXPLAINED
+    assert NumberVerdict(printed(), there, [], [], a_paper()).verdict == "missing"
 
 
 def test_a_deviation_of_one_run_is_refused():

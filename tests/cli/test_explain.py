@@ -39,7 +39,7 @@ def test_a_row_is_explained_by_the_beginning_of_its_id(small):
         f"host {environment()['host']}",
         "small.yaml: Digits, small",
         "of runs/small/table.md: accuracy 55.00 ± 0.00 % over 2 of 2 runs",
-        "printed number, Table 1: accuracy 60.00 ± 40.00, ours 55.00 ± 0.00: within the error",
+        "printed number, Table 1: accuracy 60.00 ± 40.00, ours 55.00 ± 0.00: agrees",
         "claim 1, Section 6: The sketch learns: reproduced",
         "claim 2, Section 7: Exact is best: missing",
     ):

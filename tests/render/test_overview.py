@@ -34,14 +34,13 @@ def judgements(experiment, make_cells, make_rows):
 def test_a_line_per_experiment_and_the_tallies(judgements):
     lines = [line.split("  ") for line in terminal(judgements).splitlines()]
     cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
-    judged = "1 reproduced; 1 holds in direction, not", "1 reproduced"
-    assert cells[2] == ["paper/first", "runs", "2 within the error", *judged, "2 same", "7.2 secs"]
+    judged = "1 reproduced; 1 holds in direction, not in size; 1", "1 reproduced"
+    assert cells[2] == ["paper/first", "runs", "2 agrees", *judged, "2 same", "7.2 secs"]
     (second,) = (line for line in cells if line[:1] == ["paper/second"] and len(line) > 2)
     assert second == ["paper/second", "no rows", "2 missing", "1 missing", "–", "–", "–"]
     # The second config has the same cells, so that its printed numbers are those of the first.
     assert tally_lines(judgements) == [
-        "printed numbers: 2: 2 within the error",
-        "printed numbers within the error, by their intervals: 2: 2 known to lie within the slack",
+        "printed numbers: 2: 2 agrees",
         "printed standard deviations: 1: 1 narrower",
         "printed times: 1: 1 quicker",
         "claims of the papers: 4: 1 reproduced; 1 holds in direction, not in size; "
@@ -52,11 +51,14 @@ def test_a_line_per_experiment_and_the_tallies(judgements):
     assert terminal(judgements).rstrip().endswith("1 without rows")
 
 
-def test_three_lines_say_what_agrees_what_differs_and_what_is_undecided(judgements, experiment, make_cells):
+def test_four_lines_say_what_agrees_what_differs_and_what_is_undecided_or_missing(
+    judgements, experiment, make_cells
+):
     assert in_short(judgements) == [
         "agree: 2 of 2 printed numbers; 1 of 4 claims",
+        "compatible or open: 0 of 2 printed numbers; 0 of 4 claims",
         "differ: 0 of 2 printed numbers; 2 of 4 claims (1 explained, 1 in size only)",
-        "open or missing: 0 of 2 printed numbers; 1 of 4 claims (1 missing)",
+        "missing: 0 of 2 printed numbers; 1 of 4 claims",
     ]
     short = terminal(judgements, details=False)
     assert short.rstrip().endswith("\n".join(in_short(judgements)))
@@ -66,6 +68,7 @@ def test_three_lines_say_what_agrees_what_differs_and_what_is_undecided(judgemen
         experiment.model_copy(update={"reported": None, "claims": asked}), make_cells([0.85, 0.85]), {}
     )
     assert in_short([own]) == ["claims of kfeat's own experiments: 1 reproduced"]
+    assert not any(line.startswith("missing") for line in in_short([judgements[0]]))
     assert in_short([]) == []
 
 
@@ -123,7 +126,7 @@ def test_markdown_links_the_published_tables_there_are(judgements, tmp_path):
     (tmp_path / "paper/first").mkdir(parents=True)
     (tmp_path / "paper/first/table.md").write_text("")
     text = scoreboard_markdown(judgements, tmp_path)
-    assert f"| [paper/first]({tmp_path.as_posix()}/paper/first/table.md) | 2 within the error |" in text
+    assert f"| [paper/first]({tmp_path.as_posix()}/paper/first/table.md) | 2 agrees " in text
     assert "| paper/second " in text
     widths = {line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("|")}
     assert widths == {4}  # numbers, claims: what differs between the two

@@ -58,7 +58,7 @@ def test_an_unexplained_difference_fails_and_an_explained_one_does_not(experimen
     text, judgement = shown(printing(experiment, numbers).model_copy(update={"claims": [rain]}), cells)
     assert judgement.passes
     assert "because of the weather" in text.lower()
-    assert [item.verdict for item in judgement.numbers] == ["within the error", "differs, explained"]
+    assert [item.verdict for item in judgement.numbers] == ["agrees", "differs, explained"]
 
 
 @pytest.mark.parametrize(
@@ -82,13 +82,13 @@ def test_a_claim_that_fails_unexplained_fails_the_check(experiment, make_cells, 
 def test_what_is_missing_or_not_planned_is_shown_and_does_not_fail(experiment, make_cells):
     text, judgement = shown(experiment.model_copy(update={"claims": [claim()]}), make_cells([], exact=0.9))
     assert judgement.passes
-    assert [item.verdict for item in judgement.numbers] == ["within the error", "missing"]
+    assert [item.verdict for item in judgement.numbers] == ["agrees", "missing"]
     assert [item.verdict for item in judgement.claims] == ["missing"]
     assert "missing: Tensor Sketch" in text
     assert len(judgement.missing()) == 2
     text, judgement = shown(experiment, [cell for cell in make_cells([0.85, 0.85]) if cell.trial.map])
     assert "not in this plan: Table 1, 90 for {'map': 'exact'}" in text
-    assert [item.verdict for item in judgement.numbers] == ["missing", "within the error"]
+    assert [item.verdict for item in judgement.numbers] == ["missing", "agrees"]
     text, judgement = shown(experiment, make_cells([], exact=None))
     assert not judgement.has_rows
     assert "no rows" in text
@@ -119,7 +119,7 @@ def test_the_markdown_of_a_table_ends_with_the_verdicts(experiment, make_cells, 
     numbers, claimed = text.split("\n## Printed numbers\n\n")[1].split("\n## Claims\n\n")
     numbers, times = numbers.split("\n## Printed deviations and times\n\n")
     assert "| Tensor Sketch" in numbers
-    assert "- within the error, within the slack: the difference is at most " in numbers
+    assert "- agrees: the whole 95 % interval of the difference lies within " in numbers
     assert re.search(r"\| Tensor Sketch +\| 0.01 +\| 0.50 +\| 0.0141× \[.*\| narrower", times)
     assert re.search(r"\| exact, LIBSVM .*\| 1 hour +\| 0.000139× \[.*\| quicker", times)
     for words in (
