@@ -101,7 +101,7 @@ def test_a_check_has_the_verdicts_and_the_status_of_the_text(write):
     assert number["difference"] == pytest.approx(0.5)
     low, high = number["interval"]
     assert low < 0.5 < high
-    assert number["verdict"] == "within the error"
+    assert number["verdict"] == "compatible"
     (claim,) = small["claims"]
     assert (claim["text"], claim["verdict"]) == ("The sketch learns", "reproduced")
     assert small["tally"]["claims"] == check["tallies"]["claims of the papers"] == {"reproduced": 1}
