@@ -152,7 +152,7 @@ def _number_notes(judgement: Judgement) -> list[str]:
     notes = []
     for judged in judgement.numbers:
         words = explanation_of(judged.number, judged.cited, judged.verdict)
-        if words and judged.cells and judged.verdict != AGREES:
+        if words and judged.cells:
             notes.append(f"{judgement.names.of(judged.cells[0])}: {words}")
     return notes + number_rules(judgement)
 
@@ -231,8 +231,8 @@ def _beside_notes(judgement: Judgement) -> list[str]:
 
 
 def explanation_of(entry: Explainable, cited: Sequence[Cited], verdict: str) -> str:
-    """Return what a config says of a difference, with the claims that it rests on; or nothing."""
-    if verdict == claims.MISSING:
+    """Return what a config says of a difference, where there is one, with the claims that it rests on."""
+    if verdict in (AGREES, numbers.COMPATIBLE, claims.MISSING):
         return ""
     if entry.unexplained and verdict in UNEXPLAINED:
         return f"not explained: {entry.unexplained}"
