@@ -304,6 +304,7 @@ SHORT: dict[str, dict[str, str]] = {
     "missing": {MISSING: ""},
 }
 PRINTED, OF_PAPERS = "printed numbers", (KINDS["paper"], KINDS["stand_in"])
+LATE = "claims of the papers, with bounds that were set after the rows were seen"
 
 
 def tallies(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
@@ -324,9 +325,11 @@ def tallies(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
         "printed times": counted(TIMES, times),
         "printed, but lost in the copies that there are": counted((MISSING,), [MISSING for _ in lost]),
     }
+    claimed = [judged for judgement in judgements for judged in judgement.claims]
     for kind, what in KINDS.items():
-        claimed = [judged for judgement in judgements for judged in judgement.claims]
         counts[what] = counted(CLAIMS, (judged.verdict for judged in claimed if judged.claim.kind == kind))
+    late = (judged for judged in claimed if judged.claim.bound_before and judged.claim.kind != "own")
+    counts[LATE] = counted(CLAIMS, (judged.verdict for judged in late))
     planned = {cell.trial.cell for judgement in judgements for cell in judgement.cells}
     run = {cell.trial.cell for judgement in judgements for cell in judgement.cells if cell.rows}
     states = ("with rows" if cell in run else "without rows" for cell in planned)
@@ -337,8 +340,9 @@ def tallies(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
 def in_short(judgements: Sequence[Judgement]) -> list[str]:
     """Return a line each: how many printed numbers and claims of papers agree, are undecided, or differ.
 
-    A fourth line says how many are missing, where any are. If a paper prints and claims nothing, one line has
-    the verdicts on kfeat's own claims.
+    A fourth line says how many are missing, where any are. Claims on data that stand in, and with bounds that
+    were set after the rows were seen, are counted among the others and once more in lines of their own. If a
+    paper prints and claims nothing, one line has the verdicts on kfeat's own claims.
     """
     tally = tallies(judgements)
     kinds = {PRINTED: Counter(tally.get(PRINTED, {})), "claims": Counter[str]()}
@@ -358,7 +362,13 @@ def in_short(judgements: Sequence[Judgement]) -> list[str]:
             named = ", ".join(f"{n} {mark}" for mark, n in marked.items() if n and mark)
             parts.append(f"{marked.total()} of {counts.total()} {kind}" + f" ({named})" * bool(named))
         lines.append(f"{word}: {'; '.join(parts)}")
-    return lines if any(counts[MISSING] for counts in kinds.values()) else lines[:-1]
+    if not any(counts[MISSING] for counts in kinds.values()):
+        lines.pop()
+    weaker = {what: Counter(tally[what]) for what in (KINDS["stand_in"], LATE) if what in tally}
+    return lines + [
+        f"{what}: {counts[claims.REPRODUCED]} of {counts.total()} reproduced"
+        for what, counts in weaker.items()
+    ]
 
 
 def _each_once(judgements: Sequence[Judgement]) -> list[NumberVerdict]:

@@ -69,6 +69,12 @@ def test_four_lines_say_what_agrees_what_differs_and_what_is_undecided_or_missin
     )
     assert in_short([own]) == ["claims of kfeat's own experiments: 1 reproduced"]
     assert not any(line.startswith("missing") for line in in_short([judgements[0]]))
+    marked = claims({"above": 80, "kind": "stand_in"}, {"above": 86, "bound_before": "85"})
+    asked = experiment.model_copy(update={"claims": marked})
+    assert in_short([judge_experiment(asked, make_cells([0.85, 0.85]), {})])[-2:] == [
+        "claims of the papers, judged on data that stand in for theirs: 1 of 1 reproduced",
+        "claims of the papers, with bounds that were set after the rows were seen: 0 of 1 reproduced",
+    ]
     assert in_short([]) == []
 
 
