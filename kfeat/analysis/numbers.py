@@ -80,7 +80,7 @@ class Reproduction:
 
     @property
     def distance(self) -> float:
-        """Return |ours - theirs| / slack, which is at most 1 if the mean agrees."""
+        """Return |ours - theirs| / slack, which is at most 1 where the means are within the slack."""
         return abs(self.difference) / self.slack
 
 
