@@ -17,6 +17,7 @@ from sklearn.utils import get_tags
 
 from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.kernels import Kernel
+from kfeat.testing.outcomes import NotEnumerableError, outcomes
 from kfeat.text import printable
 
 FALSE_ALARMS = 1e-3  # at most, of the whole check; half for the tests of bias, half for that of the rate
@@ -237,6 +238,31 @@ def _bias(setting: _Setting) -> Outcome:
     return True, f"{detail}; a factor of {1 + found:.3f} would be found"
 
 
+def _every_draw(setting: _Setting) -> Outcome:
+    if not setting.unbiased:
+        return None, "not checked, since the map does not promise it"
+    rows = np.array([[1.0, 0.5], [0.25, 1.0], [0.75, 0.0]])
+    kernel = setting.kernel.resolve(rows) if isinstance(setting.kernel, Kernel) else setting.kernel
+    K, reasons = np.asarray(kernel(rows, rows)), []
+    for D in (2, 1) if "n_components" in setting.parameters else (None,):
+        size: dict[str, Any] = {} if D is None else {"n_components": D}
+
+        def product(random_state: Any, size: dict[str, Any] = size) -> Array:
+            fitted = setting.fitted(random_state, rows, **size)
+            Z = _features(fitted, rows)
+            return np.asarray(Z @ Z.T + getattr(fitted, "kernel_offset_", 0.0))
+
+        try:
+            known = list(outcomes(product))
+        except NotEnumerableError as error:
+            reasons.append(str(error))
+            continue
+        largest = np.abs(sum(p * value for p, value in known) - K).max() / K.max()
+        shown = f"of all {len(known):,} draws" + f" at D = {D}" * (D is not None)
+        return bool(largest < BIAS_ROUNDING), f"the mean {shown} has a relative error of {largest:.0e}"
+    return None, f"not checked: {reasons[0]}"
+
+
 def _order(setting: _Setting) -> Outcome:
     rate, margin = _fall(setting.errors)
     if not margin:
@@ -296,6 +322,7 @@ def _copies(setting: _Setting) -> Outcome:
 
 PROMISES: dict[str, Callable[[_Setting], Outcome]] = {
     "unbiased": _bias,
+    "unbiased over all draws": _every_draw,
     "variance of order 1 / D": _order,
     "sparse rows as dense ones": _sparse,
     "float32 as float64": _single,

@@ -52,7 +52,7 @@ def test_it_ends_with_1_if_a_promise_is_broken(gamma, word, status):
     assert result.exit_code == status, result.output
     first, *others = result.stdout.splitlines()
     assert first.startswith(f"{word:8}  unbiased: bias at ")
-    assert len(others) == 8
+    assert len(others) == 9
     assert not any(line.startswith("not held") for line in others)
 
 
