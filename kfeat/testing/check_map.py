@@ -66,7 +66,10 @@ def check_map(feature_map: Any, kernel: Any, *, unbiased: bool = True) -> MapRep
 
     The tests of bias compare <z(x), z(y)> + `kernel_offset_` with k(x, y) for all pairs of six rows, over as
     many seeds as find a factor of 1.05 with probability 0.99. Where 1,000 are too few, the promise stays
-    open, and the line says which factor would be found. A test of one's own is `report = check_map(Mine(),
+    open, and the line says which factor would be found. The mean of a map that draws integers alone, such as
+    hashes and signs, is also taken over all draws at D = 2 or 1, if there are 1,000 at most.
+
+    A test of one's own is `report = check_map(Mine(),
     kernel)` and `assert report.passed, str(report)`. Raises ParameterError and UnsupportedKernelError as
     kfeat's kernels and maps do.
 

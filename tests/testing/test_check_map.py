@@ -205,7 +205,7 @@ def test_a_map_that_keeps_them_passes_and_prints_its_numbers():
     lines = str(report).splitlines()
     assert report.passed
     assert [line for line in lines[:-1] if not line.startswith("held      ")] == [
-        "open      unbiased over all draws: not checked: it draws by `normal`"
+        "open      unbiased over all draws: not checked: it draws by `standard_normal`"
     ]
     assert "bias at 0 of 42 pairs, z = " in lines[0]
     assert lines[-1] == "A map that keeps all promises fails this check with probability 0.001 at most."
