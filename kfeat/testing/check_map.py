@@ -69,9 +69,8 @@ def check_map(feature_map: Any, kernel: Any, *, unbiased: bool = True) -> MapRep
     open, and the line says which factor would be found. The mean of a map that draws integers alone, such as
     hashes and signs, is also taken over all draws at D = 2 or 1, if there are 1,000 at most.
 
-    A test of one's own is `report = check_map(Mine(),
-    kernel)` and `assert report.passed, str(report)`. Raises ParameterError and UnsupportedKernelError as
-    kfeat's kernels and maps do.
+    A test of one's own is `report = check_map(Mine(), kernel)` and `assert report.passed, str(report)`.
+    Raises ParameterError and UnsupportedKernelError as kfeat's kernels and maps do.
 
     Parameters
     ----------
