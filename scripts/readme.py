@@ -93,7 +93,7 @@ def _block(match: re.Match[str]) -> str:
     elif kind == "answers":
         content = (CONFIGS / name / "short_answers.md").read_text(encoding="utf-8").strip()
     elif kind == "unexplained":
-        content = bullets(not_explained(judgements()))
+        content = not_explained(judgements())
     elif kind == "not_decided":
         content = undecided_markdown(undecided(judgements()))
     elif kind == "counts":

@@ -16,7 +16,7 @@ from kfeat.render.overview import (
     undecided_line,
     undecided_notes,
 )
-from kfeat.render.table import Table, bullets
+from kfeat.render.table import Table, bullets, markdown_verdict
 from kfeat.render.verdicts import explanation_of
 
 
@@ -72,19 +72,22 @@ def _agreeing(counts: Mapping[str, int]) -> str:
     return f"{agree} of {sum(counts.values())}" if counts else "–"
 
 
-def not_explained(judgements: Sequence[Judgement]) -> list[str]:
-    """Return by name what differs from the paper without an explanation that its evidence bears out.
+def not_explained(judgements: Sequence[Judgement]) -> str:
+    """Return what differs from the paper without an explanation that its evidence bears out, in Markdown.
 
-    What the config says the same of is one item; what it says nothing of is an item each.
+    Each result has a bullet, below what the config says of it.
     """
-    groups: dict[str, tuple[str, dict[str, None]]] = {}
+    groups: dict[str, dict[str, None]] = {}
     for judgement in judgements:
         for item in judgement.disagreements():
             if item.verdict in UNEXPLAINED:
-                explanation = explanation_of(item.entry, item.cited, item.verdict)
-                _, group = groups.setdefault(explanation or f"\0{item.what}", (explanation, {}))
-                group[sides(item)] = None
-    return [f"{'; '.join(group)}. {explanation}".rstrip() for explanation, group in groups.values()]
+                words = explanation_of(item.entry, item.cited, item.verdict)
+                groups.setdefault(words, {})[sides(item)] = None
+    parts = [
+        f"{markdown_verdict(words[:1].upper() + words[1:])}\n\n{bullets(group)}"
+        for words, group in groups.items()
+    ]
+    return "\n\n".join(parts).lstrip()
 
 
 def largest_differences(judgements: Sequence[Judgement], count: int = 3) -> list[str]:

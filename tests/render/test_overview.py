@@ -108,6 +108,9 @@ def test_the_check_passes_unless_something_is_wrong_or_nothing_is_there(
     named = judge_experiment(
         experiment.model_copy(update={"claims": claims({"above": 86, "unexplained": "Odd."})}), cells, {}
     )
+    higher = judge_experiment(
+        experiment.model_copy(update={"claims": claims({"above": 87, "unexplained": "Odd."})}), cells, {}
+    )
     bare = judge_experiment(
         experiment.model_copy(update={"claims": claims({"above": 86, "explanation": "Rain."})}), cells, {}
     )
@@ -116,9 +119,10 @@ def test_the_check_passes_unless_something_is_wrong_or_nothing_is_there(
     failed = judge_experiment(experiment, make_cells([0.85], status="failed", reason="out of luck"), {})
     assert passes(judgements)
     assert passes([*judgements, named])
-    assert not_explained([named]) == [
-        "Section 6: TS is good: ours 85.00 [84.74, 85.26]; paper > 86. not explained: Odd."
-    ]
+    item = "- Section 6: TS is good: ours 85.00 [84.74, 85.26]; paper > 8"
+    assert (
+        not_explained([unexplained, named, higher]) == f"{item}6\n\nNot explained: Odd.\n\n{item}6\n{item}7"
+    )
     assert not passes(judgements[1:])
     for bad in (unexplained, bare, regressed, differs, failed):
         assert not passes([*judgements, bad])
