@@ -37,9 +37,14 @@ def test_every_explanation_rests_on_claims_that_are_reproduced(judgements):
         if said.explanation and item.verdict != MISSING
     ]
     assert explained
+    cases = {
+        (one.experiment.name, item.claim.id): item.claim.cases for one in judgements for item in one.claims
+    }
     for name, said, cited in explained:
         assert cited, f"{name}: no evidence for: {said.explanation}"
         for one in cited:
+            # That some case lies above a number, and some below, would hold for nearly any number.
+            assert cases[one.citation] == "all", f"{name}: {one.citation}"
             assert one.verdict == REPRODUCED, f"{name}: {one.citation} is {one.verdict}: {said.explanation}"
 
 

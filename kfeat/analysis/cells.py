@@ -265,7 +265,7 @@ def error_of(cell: Cell, name: str = SCORE) -> Error | None:
     if summary is None:
         return None
     if quantity.timed:
-        return time_error(summary, quantity.unit)
+        return time_error(summary)
     if quantity.measured:
         return summary.error
     return error_with_ties(summary, quantity, cell.rows) if cell.drawn else KNOWN

@@ -1,23 +1,29 @@
 """Intervals cover at their level, and single runs count for what they are."""
 
+from bisect import bisect
 from math import inf
+from operator import itemgetter
+from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, t
 
-from kfeat.analysis.cells import error_of, paired
+from kfeat.analysis.cells import error_of, grouped, paired
 from kfeat.analysis.claims import claim_verdicts
 from kfeat.analysis.statistics import (
     KNOWN,
-    LONG_TIME,
-    SHORT_TIME,
+    TIME_DEVIATIONS,
+    TIME_FREEDOM,
+    TIME_LIMITS,
     Summary,
     growth_exponent,
     ratio_interval,
     share_interval,
 )
 from kfeat.experiments.config import load_experiment
+from kfeat.experiments.quantities import QUANTITIES
+from kfeat.experiments.row import ROWS, counts_as_timed, read_rows
 from tests.cells import cells_with, fake_row
 
 
@@ -97,11 +103,33 @@ def test_few_timed_runs_are_taken_to_spread(make_cells):
             row["seconds"] = {"train": {"cpu": value, "wall": value}}
         return error_of(cell, "train")
 
-    assert error(8.0) == (pytest.approx(8 * LONG_TIME), inf)
-    assert error(8.0, 8.0) == (pytest.approx(8 * LONG_TIME / 2**0.5), inf)
-    assert error(0.8) == (pytest.approx(0.8 * SHORT_TIME), inf)
-    assert error(4.0, 12.0) == (pytest.approx(4.0), inf)
+    assert error(8.0) == (pytest.approx(8 * 0.1), 3)
+    assert error(8.0, 8.0) == (pytest.approx(8 * 0.1 / 2**0.5), 3)
+    assert error(0.8) == (pytest.approx(0.8 * 0.2), 3)
+    assert error(0.02) == (pytest.approx(0.02 * 0.1), 3)
+    assert error(4.0, 12.0) == (pytest.approx(4.0), 3)
     assert error(7.0, 8.0, 9.0) == (pytest.approx(1 / 3**0.5), 2)
+
+
+@pytest.mark.slow
+def test_the_deviation_of_few_timed_runs_is_that_of_the_published_cells():
+    """Recomputed from all rows: 95 % of a cell's pairs of runs lie within the interval of a ratio of two."""
+    results = Path(__file__).parents[2] / "results"
+    rows = {row["id"]: row for path in results.rglob(ROWS) for row in read_rows(path.parent).values()}
+    done = (row for row in rows.values() if row["status"] == "done" and counts_as_timed(row))
+    logs = [[], [], []]  # of the times of a cell, by their length
+    for repeats in grouped(done, itemgetter("cell")).values():
+        for phase in ("map", "train", "test"):
+            times = [time for row in repeats if (time := QUANTITIES[phase].read(row))]
+            if len(times) >= 3:
+                logs[bisect(TIME_LIMITS, np.mean(times))].append(np.log(times))
+    for deviation, cells in zip(TIME_DEVIATIONS, logs, strict=True):
+        half = deviation * 2**0.5 * t.ppf(0.975, 2 * TIME_FREEDOM)
+        pairs = [np.abs(np.subtract.outer(cell, cell))[np.triu_indices(len(cell), 1)] for cell in cells]
+        assert len(pairs) > 80
+        assert np.mean([np.mean(pair <= half) for pair in pairs]) == pytest.approx(0.95, abs=0.01)
+    residuals = [x for cell in logs[-1] for x in (cell - cell.mean()) * (len(cell) / (len(cell) - 1)) ** 0.5]
+    assert round(t.fit(residuals, floc=0)[0]) == TIME_FREEDOM
 
 
 def test_cells_that_share_their_draws_are_paired(write):

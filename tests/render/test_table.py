@@ -7,7 +7,7 @@ from math import exp, sqrt
 import pytest
 
 from kfeat.analysis.cells import summarise
-from kfeat.analysis.statistics import LONG_TIME
+from kfeat.analysis.statistics import TIME_FREEDOM, welch_half_width
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.render.notes import notes
@@ -181,7 +181,7 @@ def test_times_of_all_runs_have_no_mark_and_a_deviation_in_the_list(three):
 
 def test_a_time_of_one_run_or_of_a_part_of_them_says_so(three):
     cells = cells_of(three, [60.0], [1.5, -9.0, 2.5])
-    shown = ("1.0 mins¹ (1/3 runs)", "2.0 secs²", "30×¹ [17.7, 50.9] (1/3 runs)")
+    shown = ("1.0 mins¹ (1/3 runs)", "2.0 secs²", "30×¹ [14.1, 63.7] (1/3 runs)")
     assert seconds_of(three, cells)[1:4] == shown
     exact, sketch, _ = records(three, cells, spread=True)
     assert values(exact, "train", "speed-up", "runs") == ["60.0", "1×", "1/3"]
@@ -201,14 +201,13 @@ def test_the_csv_has_deviations_counts_and_the_intervals_of_ratios(three):
     assert [line["timed_runs"] for line in (exact, sketch, other)] == ["1", "2", "3"]
     assert values(sketch, "train_cpu_seconds", "train_cpu_seconds_sd") == ["1.75", "0.3536"]
     assert (exact["train_cpu_seconds_sd"], exact["ratio: RM / TS"]) == ("", "")
-    # Two runs are too few to tell a spread: theirs is the one they show, as the normal law has it.
-    spread = 0.25 / 1.75
-    for name, ratio, error in (
-        ("speed_up", 60, sqrt(spread**2 + LONG_TIME**2)),
-        ("ratio: RM / TS", 8, spread),
+    # Two runs are too few to tell a spread: theirs is the one they show, with the degrees of freedom of few.
+    spread = (0.25 / 1.75, TIME_FREEDOM)
+    for name, ratio, half in (
+        ("speed_up", 60, welch_half_width(spread, (0.1, TIME_FREEDOM))),
+        ("ratio: RM / TS", 8, welch_half_width(spread)),
     ):
         found = [float(sketch[f"{name}{end}"]) for end in ("", "_low", "_high")]
-        half = 1.959964 * error
         expected = [ratio / 1.75 * end for end in (1, exp(-half), exp(half))]
         assert found == pytest.approx(expected, rel=1e-3)
 
