@@ -5,7 +5,7 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from kfeat.files import known_configs
 
 if TYPE_CHECKING:
     from kfeat.cli.progress import Quiet
+    from kfeat.experiments.config import Experiment
 
 log = logging.getLogger(__name__)
 Command = Callable[..., Any]
@@ -271,9 +272,9 @@ def takes_experiments(
 
     A folder stands for all configs below it. With `changes` there are options that change the experiments.
     With `data` there are those of data, and the command gets `access`: the mirror, and whether the network is
-    forbidden. With `code` the command imports the classes that configs name by their place, unless --no-code
-    refuses them. With `or_all` there is --all, which the command gets as `every`, and CONFIGS are configs/ by
-    default.
+    forbidden. With `code` the command imports the classes that unfinished configs name by their place, unless
+    --no-code refuses them. With `or_all` there is --all, which the command gets as `every`, and CONFIGS are
+    configs/ by default.
     """
 
     def decorate(command: Command) -> Command:
@@ -289,11 +290,22 @@ def takes_experiments(
             if data:
                 others["access"] = {name: others.pop(name) for name in ("mirror", "offline")}
             chosen: Any = {"repeats": repeats, "maps": map_names(maps), "exact": not no_exact}
-            chosen["code"] = "refuse" if no_code else "run" if code else "name"
-            experiments = [
-                load_experiment(file, overrides, **chosen)
-                for file in config_files(configs or (Path("configs"),))
-            ]
+
+            def load(file: Path) -> "Experiment":
+                load_as = partial(load_experiment, file, overrides, **chosen)
+                if no_code or not code:
+                    return load_as(code="refuse" if no_code else "name")
+                from kfeat.experiments.run import needs_code
+
+                try:
+                    experiment = load_as(code="name")
+                    if not needs_code(experiment, others["out"]):
+                        return experiment
+                except ConfigError:  # its problems are listed below, with those of its code
+                    pass
+                return load_as(code="run")
+
+            experiments = [load(file) for file in config_files(configs or (Path("configs"),))]
             return command(experiments, **others)
 
         chosen = [configs_argument(required=not or_all)]

@@ -316,9 +316,11 @@ def estimates(
 
 def _described(trial: Trial) -> Row:
     """Return what a row says of the components of a trial."""
-    parts = {part: item and item.description() for part, item in trial.components.items()}
-    kernel = trial.own_kernel and trial.own_kernel.description()
-    return {"dataset": dataset_name(trial.source), "kernel": kernel, "memory": trial.memory, **parts}
+    known = {"kernel": trial.own_kernel, **trial.components}
+    parts = {
+        part: item and (item.description() if item.ready else item.entry()) for part, item in known.items()
+    }
+    return {"dataset": dataset_name(trial.source), "memory": trial.memory, **parts}
 
 
 def work_of(row: Row, shape: Shape | None = None) -> Work:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,19 @@ def _hash_in_rows(named: Mapping[str, Iterable[str]], source: Source) -> str | N
 def rows_of(experiment: Experiment, root: Path) -> dict[str, Row]:
     """Return the rows of an experiment below `root`: its own, and those of `rows_from`."""
     return gathered_rows(root, [experiment.name, *experiment.rows_from])
+
+
+def needs_code(experiment: Experiment, root: Path) -> bool:
+    """Return whether there are trials to run, by the rows below `root`, of classes by their places.
+
+    A finished config needs none: its rows have the version of the code, which was checked before they ran.
+    """
+    items = ((*here.kernels, *here.maps, *here.measures, *here.solvers.all) for here in experiment.settings)
+    if not any(item.place for item in chain(*items)):
+        return False
+    rows = rows_of(experiment, root)
+    trials = plan_from_rows(experiment, rows.values())
+    return not trials or any(rows.get(trial.id, {}).get("status") != "done" for trial in trials)
 
 
 def _say_edited(trials: Iterable[Trial], rows: Mapping[str, Row]) -> None:
