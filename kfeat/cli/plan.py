@@ -144,18 +144,18 @@ def _document(
     state = ended | {identity: "to run" for identity in todo if ended.get(identity) != "failed"}
     past = [*rows_of(experiment, results).values(), *rows.values()]
     expected, name = estimates(trials, past, memory, time_limit), names(trials)
-    methods: dict[str, dict[str, Any]] = {}  # by cell: once for all repeats, which may be thousands
+    common: dict[str, dict[str, Any]] = {}  # by cell: once for all repeats, which may be thousands
     for trial in trials:
-        if trial.cell not in methods:
+        if trial.cell not in common:
             components = {"kernel": trial.kernel, **trial.components}
-            methods[trial.cell] = {part: item and item.entry() for part, item in components.items()}
+            entries = {part: item and item.entry() for part, item in components.items()}
+            cost = {"seconds": expected[trial.id].seconds, "bytes": expected[trial.id].memory}
+            common[trial.cell] = {
+                "cell": trial.cell, "dataset": dataset_name(trial.source), **entries, **cost,
+            }  # fmt: skip
     described = [
-        {
-            "id": trial.id, "cell": trial.cell, "name": name[trial.id],
-            "dataset": dataset_name(trial.source), **methods[trial.cell], "repeat": trial.repeat,
-            "status": state[trial.id],
-            "seconds": expected[trial.id].seconds, "bytes": expected[trial.id].memory,
-        }
+        {"id": trial.id, "name": name[trial.id], **common[trial.cell], "repeat": trial.repeat,
+         "status": state[trial.id]}
         for trial in trials
     ]  # fmt: skip
     about = {"name": experiment.name, "title": experiment.title}
