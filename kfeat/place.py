@@ -32,8 +32,8 @@ INSTALLED = ("site-packages", "dist-packages")
 class Place:
     """Where a class or a function lies: `text` is the place as a config has it.
 
-    `version` tells other code apart: `sha256:` and the first 16 digits of the hash of the file, or the name
-    and the version of the distribution that installed the module. Files that the file imports are not hashed.
+    `version` tells other code apart: the name and the version of the distribution that installed the module,
+    or else `sha256:` and the first 16 digits of the hash of the file, but not of files that it imports.
     """
 
     text: str
@@ -56,8 +56,8 @@ class Place:
         path, version = Path(match["file"] or ""), ""
         try:
             path = _relative((folder or Path()) / path) if module is None else _module_file(module)
-            own = module is None or not any(part in INSTALLED for part in path.parts)
-            version = _file_version(path) if own else _distribution(str(module))
+            installed = module is not None and any(part in INSTALLED for part in path.parts)
+            version = (installed and _distribution(str(module))) or _version_of(_source(path))
         except ConfigError:
             if needed:
                 raise
@@ -86,9 +86,9 @@ class Place:
             raise ConfigError(f"{self.module or self.path} has no '{self.name}'{near}")
         return getattr(module, self.name)
 
-    def line_of(self, error: BaseException) -> str:
+    def line_of(self, error: BaseException | None = None) -> str:
         """Return the file, and the line of it at which an error was raised, or that of the definition."""
-        if place := _line_of(error, self.path):
+        if error is not None and (place := _line_of(error, self.path)):
             return place
         try:
             code = self.load()
@@ -110,8 +110,8 @@ def _relative(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def _file_version(path: Path) -> str:
-    return f"sha256:{hashlib.sha256(_source(path)).hexdigest()[:16]}"
+def _version_of(source: bytes) -> str:
+    return f"sha256:{hashlib.sha256(source).hexdigest()[:16]}"
 
 
 def _source(path: Path) -> bytes:
@@ -127,7 +127,7 @@ def _run_file(path: Path, version: str) -> ModuleType:
     if name in sys.modules:
         return sys.modules[name]
     source = _source(path)
-    if version != f"sha256:{hashlib.sha256(source).hexdigest()[:16]}":
+    if version != _version_of(source):
         raise ConfigError(f"{path}: this file of code has changed since the run was planned; run it again")
     folder = str(path.resolve().parent)
     if folder not in sys.path:
@@ -164,14 +164,14 @@ def _module_file(module: str) -> Path:
 
 
 @cache
-def _distribution(module: str) -> str:
-    """Return the name and the version of the distribution that installed a module."""
-    top = module.partition(".")[0]
+def _distribution(module: str) -> str | None:
+    """Return the name and the version of the distribution that installed a module; None if none lists it."""
+    files = re.compile(rf"^{module.partition('.')[0]}[/.]", re.MULTILINE)
     # importlib's packages_distributions parses the files of all distributions, which takes half a second.
     for distribution in metadata.distributions():
-        if f"\n{top}/" in f"\n{distribution.read_text('RECORD') or ''}":
+        if files.search(distribution.read_text("RECORD") or ""):
             return f"{distribution.name} {distribution.version}"
-    raise ConfigError(f"no distribution is known to have installed '{top}'")
+    return None
 
 
 def announce(place: Place, named_by: str) -> None:

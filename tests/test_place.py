@@ -65,6 +65,18 @@ def test_an_installed_class_has_the_version_of_its_distribution():
     assert place.load() is __import__("sklearn.kernel_approximation").kernel_approximation.RBFSampler
 
 
+def test_a_single_file_has_the_version_of_its_distribution_or_its_hash():
+    assert Place.of("typing_extensions:TypedDict").version.startswith("typing_extensions 4")
+
+
+def test_an_installed_module_that_no_distribution_lists_is_known_by_its_hash(tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "not_listed.py").write_text("class Mine: pass\n")
+    monkeypatch.syspath_prepend(folder)
+    assert Place.of("not_listed:Mine").version.startswith("sha256:")
+
+
 def test_code_that_is_under_development_is_known_by_its_hash():
     assert Place.of("kfeat.maps.orthogonal:ORF").version.startswith("sha256:")
 

@@ -153,7 +153,7 @@ def returned(source: LoaderSource) -> Raw:
         raise DataError(str(error)) from error
     except (Exception, SystemExit) as error:
         raise DataError(f"{place.text} failed: {place.line_of(error)}: {error!r}") from error
-    where, n = place.line_of(DataError()), len(values) if isinstance(values, tuple | list) else 0
+    where, n = place.line_of(), len(values) if isinstance(values, tuple | list) else 0
     if n not in (2, 4):
         got = f"{n} values" if n else type(values).__name__
         raise DataError(f"{where}: expected (X, y) or (X_train, y_train, X_test, y_test), got {got}")

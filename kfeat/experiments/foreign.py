@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
 from math import isfinite
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,7 @@ class Foreign:
         missing = [name for name in wanted if not hasattr(cls, name)] if isinstance(cls, type) else []
         if missing or not callable(cls):
             lacks = f"has no {' and no '.join(missing)}" if missing else "is not a class"
-            where = self.place.line_of(CodeError())
+            where = self.place.line_of()
             yield "name", f"{self.place.text} {lacks}, so it is not a {self.part} ({where})"
             return
         known = self.__signature__.parameters
@@ -122,11 +122,13 @@ class Foreign:
             taken |= {key: value for key, value in named_kernel(kernel).items() if key in known}
         if self.part == "solver" and not self.needs_kernel:
             taken = {name: value for name, value in taken.items() if name == "random_state"}
-        with naming(self.place):
+        with code_errors(self.place):
             made = self.place.load()(**{**taken, **parameters})
         if isinstance(made, FeatureMap | Kernel | Solver):
             return made
-        return _FORMS[self.part](made, self.place, kernel)
+        return (
+            OtherMap(made, self.place, kernel) if self.part == "map" else _FORMS[self.part](made, self.place)
+        )
 
 
 # The names that scikit-learn has for kernels, and their parameters, which are those of kfeat.
@@ -150,7 +152,7 @@ def named_kernel(kernel: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def naming(place: Place) -> Iterator[None]:
+def code_errors(place: Place) -> Iterator[None]:
     """Raise CodeError, with the file and line, for any error of the code of a place."""
     try:
         yield
@@ -158,6 +160,11 @@ def naming(place: Place) -> Iterator[None]:
         raise
     except Exception as error:
         raise CodeError(f"{place.line_of(error)}: {type(error).__name__}: {error}") from error
+
+
+def refuse(place: Place, what: str) -> NoReturn:
+    """Raise CodeError for what the code of a place returned."""
+    raise CodeError(f"{place.line_of()}: {place.name}{what}")
 
 
 def rows_for(estimator: Any, X: Any) -> Any:
@@ -194,14 +201,14 @@ class OtherMap(BaseEstimator):
         """Fit the transformer to X (n, d), and to y if it takes targets."""
         self.kernel_, self.kernel_offset_ = self.kernel, 0.0
         takes_y = "y" in signature(self.transformer.fit).parameters
-        with naming(self.place):
+        with code_errors(self.place):
             self.transformer.fit(rows_for(self.transformer, X), *([y] if takes_y else []))
         return self
 
     def transform(self, X: Any) -> Any:
         """Return its features of X (n, d), shape (n, D); raises CodeError for anything else."""
         rows = rows_for(self.transformer, X)
-        with naming(self.place):
+        with code_errors(self.place):
             Z = self.transformer.transform(rows)
             self._check(Z, rows)
             return as_operand(Z)
@@ -209,15 +216,13 @@ class OtherMap(BaseEstimator):
     def _check(self, Z: Any, X: Any) -> None:
         """Raise CodeError unless Z has a row of finite numbers for each row of X, in its own memory."""
         if np.ndim(Z) != 2 or np.shape(Z)[0] != X.shape[0]:
-            self._refuse(f"features of shape {np.shape(Z)} for {X.shape[0]:,} rows")
+            refuse(self.place, f".transform returned features of shape {np.shape(Z)} for {X.shape[0]:,} rows")
         values, own = (A.data if issparse(A) else np.asarray(A) for A in (Z, X))
         if values.dtype.kind == "f" and not np.isfinite(values.sum()) and not np.isfinite(values).all():
-            self._refuse("features that are NaN or infinite")
+            refuse(self.place, ".transform returned features that are NaN or infinite")
         if np.may_share_memory(values, own):
-            self._refuse("a view of its input, which the next step may change; return a copy")
-
-    def _refuse(self, what: str) -> None:
-        raise CodeError(f"{self.place.line_of(CodeError())}: {self.place.name}.transform returned {what}")
+            what = ".transform returned a view of its input, which the next step may change; return a copy"
+            refuse(self.place, what)
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters of the transformer, such as random_state."""
@@ -230,15 +235,11 @@ class OtherMap(BaseEstimator):
             raise AttributeError(name)
         return getattr(self.transformer, name)
 
-    def learnt_parameters(self) -> dict[str, float]:
-        """Return no values: what the transformer learnt has no names that kfeat knows."""
-        return {}
-
 
 class OtherSolver:
     """A classifier or regressor as a solver."""
 
-    def __init__(self, estimator: Any, place: Place, kernel: Any = None) -> None:
+    def __init__(self, estimator: Any, place: Place) -> None:
         self.estimator, self.place = estimator, place
 
     @property
@@ -249,7 +250,7 @@ class OtherSolver:
     def fit(self, X: Any, y: Any) -> Self:
         """Train on X (n, d) and y (n,); a warning that it has not converged is kept."""
         rows = rows_for(self.estimator, X)
-        with warnings.catch_warnings(record=True) as caught, naming(self.place):
+        with warnings.catch_warnings(record=True) as caught, code_errors(self.place):
             warnings.simplefilter("always", ConvergenceWarning)
             self.estimator.fit(rows, y)
         if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
@@ -258,13 +259,10 @@ class OtherSolver:
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return a label or a value for each row of X; raises CodeError for anything else."""
-        with naming(self.place):
+        with code_errors(self.place):
             predicted = np.asarray(self.estimator.predict(rows_for(self.estimator, X)))
             if predicted.shape != (X.shape[0],):
-                raise CodeError(
-                    f"{self.place.line_of(CodeError())}: {self.place.name}.predict returned the shape "
-                    f"{predicted.shape} for {X.shape[0]:,} rows"
-                )
+                refuse(self.place, f".predict returned the shape {predicted.shape} for {X.shape[0]:,} rows")
         return predicted
 
     @property
@@ -283,18 +281,13 @@ class OtherSolver:
         self.estimator.set_params(**parameters)
         return self
 
-    def learnt_parameters(self) -> dict[str, float]:
-        """Return no values: what the estimator learnt has no names that kfeat knows."""
-        return {}
-
 
 class OtherKernel(Kernel):
     """A callable k(X, Y) of dense rows as a kernel; Nystrom and the exact solvers take its Gram blocks."""
 
-    def __init__(self, function: Any, place: Place, kernel: Any = None) -> None:
+    def __init__(self, function: Any, place: Place) -> None:
         self.function = function
         self.place = place
-        self.kernel = kernel
 
     @property
     def formula(self) -> str:
@@ -305,13 +298,11 @@ class OtherKernel(Kernel):
         """Check nothing: the callable checks its own parameters."""
 
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
-        with naming(self.place):
+        with code_errors(self.place):
             block = np.asarray(self.function(dense(X, self.place.name), dense(Y, self.place.name)))
             if block.shape != (X.shape[0], Y.shape[0]):
-                raise CodeError(
-                    f"{self.place.line_of(CodeError())}: the kernel returned the shape {block.shape} for "
-                    f"{X.shape[0]:,} and {Y.shape[0]:,} rows"
-                )
+                shapes = f"{block.shape} for {X.shape[0]:,} and {Y.shape[0]:,} rows"
+                refuse(self.place, f" returned the shape {shapes}")
         check_finite(block, f"values of {self.place.text}")
         return block
 
@@ -323,12 +314,12 @@ class OtherKernel(Kernel):
 class OtherMeasure:
     """An object with `of(feature_map, X)` as a measure; it returns numbers by name."""
 
-    def __init__(self, measure: Any, place: Place, kernel: Any = None) -> None:
+    def __init__(self, measure: Any, place: Place) -> None:
         self.measure, self.place = measure, place
 
     def of(self, feature_map: Any, X: Any, clock: Callable[[str], Any], seed: int) -> dict[str, Any]:
         """Return the numbers that measure an unfitted map on X (n, d), under the key `measured` of a row."""
-        with clock("measure"), naming(self.place):
+        with clock("measure"), code_errors(self.place):
             numbers = {
                 str(name): float(number) for name, number in self.measure.of(clone(feature_map), X).items()
             }

@@ -205,9 +205,9 @@ def _learnt(trial: Trial, kernel: Any, **fitted: Any) -> dict[str, dict[str, flo
     `fitted` has the map and the solver, by part; None for one that is missing.
     """
     values = {"kernel": dict(_bandwidths(trial.kernel, kernel)) if kernel is not None else {}}
-    values |= {
-        part: estimator.learnt_parameters() for part, estimator in fitted.items() if estimator is not None
-    }
+    for part, estimator in fitted.items():
+        if hasattr(estimator, "learnt_parameters"):  # a class by its place need not have it
+            values[part] = estimator.learnt_parameters()
     return {part: numbers for part, numbers in values.items() if numbers}
 
 
