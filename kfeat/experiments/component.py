@@ -298,12 +298,15 @@ class Component:
         return canonical_json(self.identity())
 
     def identity(self) -> dict[str, Any]:
-        """Return what determines this component's numbers, as plain JSON; all repeats of a cell share it."""
-        numbers = self._numbers(Component.identity)
+        """Return what determines its numbers and its seconds, as plain JSON; all repeats of a cell share it.
+
+        A given size of a cache belongs to it: rows of two caches are not rows of one trial.
+        """
+        numbers = self._numbers(Component.identity) | self._resources()
         return {"name": self._identity, "version": self.cls.algorithm_version, **numbers}
 
     def draws(self) -> dict[str, Any]:
-        """Return what its random numbers depend on, as plain JSON: everything except the versions."""
+        """Return what its random numbers depend on, as plain JSON: not versions and sizes of caches."""
         return {"name": self._identity, **self._numbers(Component.draws)}
 
     @property
@@ -318,9 +321,13 @@ class Component:
 
         return {key: map_components(self.parameters[key], plain) for key in self.numeric() if differs(key)}
 
+    def _resources(self) -> dict[str, Any]:
+        """Return the given parameters that its seconds depend on, but not its numbers."""
+        return {key: value for key, value in self.given.items() if key not in self.numeric()}
+
     def description(self) -> dict[str, Any]:
-        """Return the name, the version and every parameter that its numbers depend on, as plain JSON."""
-        numbers = {key: map_components(self.parameters[key], Component.description) for key in self.numeric()}
+        """Return the name, the version, every parameter of its numbers, and given ones of its seconds alone."""
+        numbers = self._resources() | {key: map_components(self.parameters[key], Component.description) for key in self.numeric()}
         if self.place is not None:
             numbers = {**self.cls.defaults(), **numbers}
         return {"name": self.name, "version": self.cls.algorithm_version, **numbers}

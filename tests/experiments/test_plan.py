@@ -5,6 +5,7 @@ import pytest
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import plan
+from kfeat.experiments.trial import header
 
 
 def planned(path, *overrides, fingerprint="f"):
@@ -66,12 +67,20 @@ def test_a_trial_in_another_repeat_is_the_one_that_is_made_from_scratch(write):
 def test_identity_is_content(write):
     base = ids(planned(write()))
     assert ids(planned(write(), "maps.1.h01=false", "kernel.gamma=1.0", "title=Another")) == base
-    assert ids(planned(write(), "solvers.exact.cache_mb=50")) == base
     assert ids(planned(write(), "repeats=1")) < base
     for change in ("seed=1", "kernel.degree=3", "protocol.dtype=float64", "solvers.mapped.C=2"):
         common = ids(planned(write(), change)) & base
         assert len(common) <= 1, change  # solvers.mapped leaves the exact trial as it was
     assert not ids(planned(write(), fingerprint="g")) & base
+
+
+def test_rows_of_two_caches_are_not_rows_of_one_trial(write):
+    given, default = planned(write(), "solvers.exact.cache_mb=50"), planned(write())
+    assert ids(planned(write(), "solvers.exact.cache_mb=null")) == ids(default)
+    assert len(ids(given) & ids(default)) == len(default) - 1
+    assert [trial.seeds for trial in given] == [trial.seeds for trial in default]
+    assert [header(trial)["solver"].get("cache_mb") for trial in given if trial.exact] == [50]
+    assert not any("cache_mb" in header(trial)["solver"] for trial in default)
 
 
 def test_an_algorithm_version_is_part_of_the_identity(write, monkeypatch):
