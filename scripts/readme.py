@@ -5,15 +5,17 @@ The blocks, each up to `<!-- end -->`:
 - `<!-- scoreboard -->`: the scoreboard over the published rows;
 - `<!-- papers -->`: a line for each paper with its finding; `<!-- finding PAPER -->`: the finding and the
   sentences on it, from configs/PAPER/finding.md; `<!-- answers PAPER -->`: configs/PAPER/short_answers.md;
-- `<!-- counts -->`: a line for each paper with its numbers and claims counted, for docs/;
+  `<!-- quote PAPER`, or docs, a new line, `TEMPLATE -->`: that template; all with the values of _values.yaml;
+- `<!-- counts TO -->`: the findings, and a line for each paper with its numbers and claims counted; TO is the
+  way to results/;
 - `<!-- unexplained -->`: what differs from the papers without a reason;
 - `<!-- not_decided -->`: what is open, and how many further runs would decide it;
-- `<!-- tallies FOLDER -->`, `<!-- largest FOLDER -->`: the verdicts on the configs of a folder counted, and
-  the printed numbers that ours are farthest from;
+- `<!-- tallies FOLDER -->`, `<!-- verdicts NAME -->`: the verdicts counted; `<!-- largest FOLDER -->`: the
+  printed numbers that ours are farthest from;
 - `<!-- table NAME -->`: the first table of results/NAME.md or results/NAME/table.md, with what it says of
   times from different machines; `<!-- short NAME -->`: its columns of `SHORT` only;
-- `<!-- printed NAME -->`: the table of a config without rows: what the paper prints;
-- `<!-- verdicts NAME -->`: the verdicts of a config counted;
+- `<!-- printed NAME -->`: the table of a config without rows: what the paper prints; `<!-- numbers NAME -->`:
+  the verdicts on printed numbers;
 - `<!-- closing NAME -->`: the line that ends a run of a config;
 - `<!-- comparisons -->`: the ratios of results/bench/ over the shapes measured; `<!-- benchmarks -->`: those
   of `BENCHMARKS` only;
@@ -23,7 +25,7 @@ The blocks, each up to `<!-- end -->`:
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -43,6 +45,7 @@ from scripts.scoreboards import (
     scoreboard_markdown,
     undecided_markdown,
 )
+from scripts.values import filled
 
 ROOT = Path(__file__).parents[1]
 BUILT = ("docs/_build/", "docs/generated/", "docs/gallery/")  # made by Sphinx, not kept in git
@@ -59,11 +62,8 @@ READMES = [
     Path("results/not_reproduced.md"),
     Path("results/not_decided.md"),
 ]
-KINDS = (
-    "scoreboard|papers|finding|answers|counts|unexplained|not_decided|benchmarks|comparisons|maps|"
-    "search|tallies|largest|table|short|printed|verdicts|closing"
-)
-BLOCK = re.compile(rf"<!-- ({KINDS})( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
+BLOCK = re.compile(r"<!-- (?!end)(\w+)( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
+QUOTE = re.compile(r"(<!-- quote (\S+)\n(.*?) -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
 CONFIGS, RESULTS = Path("configs"), Path("results")
 SHORT = ("method", "accuracy (%)", "paper", "speed-up")
 BENCHMARKS = (
@@ -77,53 +77,12 @@ BENCHMARKS = (
 
 def updated(text: str) -> str:
     """Return the text with every block as results/ has it."""
-    return BLOCK.sub(_block, text)
+    return QUOTE.sub(lambda match: match[1] + _filled(match[3], match[2]), BLOCK.sub(_block, text))
 
 
 def _block(match: re.Match[str]) -> str:
     kind, name = match[1], (match[2] or "").strip()
-    if kind == "scoreboard":
-        content = (
-            scoreboard_markdown(judgements(), RESULTS).strip().replace(f"]({RESULTS}/", "](")
-        )  # in that folder
-    elif kind == "papers":
-        content = _papers()
-    elif kind == "finding":
-        content = "**{}**\n\n{}".format(*_finding(name))
-    elif kind == "answers":
-        content = (CONFIGS / name / "short_answers.md").read_text(encoding="utf-8").strip()
-    elif kind == "unexplained":
-        content = not_explained(judgements())
-    elif kind == "not_decided":
-        content = undecided_markdown(undecided(judgements()))
-    elif kind == "counts":
-        content = papers(judgements(), RESULTS).replace(f"]({RESULTS}/", f"](../{RESULTS}/")
-    elif kind == "benchmarks":
-        content = _benchmarks(BENCHMARKS)
-    elif kind == "comparisons":
-        content = _benchmarks(None)
-    elif kind == "search":
-        content = _search()
-    elif kind == "maps":
-        content = _maps()
-    elif kind == "closing":
-        content = _closing(name)
-    elif kind == "tallies":
-        content = bullets(in_short(_below(name)))
-    elif kind == "largest":
-        content = bullets(largest_differences(_below(name)))
-    elif kind == "verdicts":
-        content = bullets(in_short([one for one in judgements() if one.experiment.name == name]))
-    elif kind == "printed":
-        experiment = load_experiment(CONFIGS / f"{name}.yaml")
-        content = _first_table(render(experiment, cells_below(experiment, RESULTS), "markdown"))
-    elif kind == "short":
-        content = _short((RESULTS / name / "table.md").read_text(encoding="utf-8"))
-    else:
-        page = RESULTS / f"{name}.md"
-        page = page if page.exists() else RESULTS / name / "table.md"
-        content = _first_table(page.read_text(encoding="utf-8"))
-    return f"<!-- {match[1]}{match[2] or ''} -->\n{content}\n<!-- end -->"
+    return f"<!-- {kind}{match[2] or ''} -->\n{CONTENTS[kind](name)}\n<!-- end -->"
 
 
 @cache
@@ -134,27 +93,61 @@ def judgements() -> list[Judgement]:
         return judge_experiments([load_experiment(path) for path in paths], Path(nothing), RESULTS)
 
 
-def _below(folder: str) -> list[Judgement]:
-    return [one for one in judgements() if one.experiment.name.startswith(f"{folder}/")]
+def _below(name: str) -> list[Judgement]:
+    """Return how the configs of a folder stand, or one config."""
+    return [one for one in judgements() if f"{one.experiment.name}/".startswith(f"{name}/")]
 
 
-def _papers() -> str:
+def _answers(paper: str) -> str:
+    """Return the short answers of a paper."""
+    return _filled((CONFIGS / paper / "short_answers.md").read_text(encoding="utf-8").strip(), paper)
+
+
+def _table(name: str) -> str:
+    """Return the first table of a page of results/, or of a config."""
+    page = RESULTS / f"{name}.md"
+    page = page if page.exists() else RESULTS / name / "table.md"
+    return _first_table(page.read_text(encoding="utf-8"))
+
+
+def _numbers(name: str) -> str:
+    """Return the verdicts on the printed numbers of a config, without where they are printed."""
+    page = (RESULTS / name / "table.md").read_text(encoding="utf-8")
+    return re.sub(r"[^|]+\|$", "", _first_table(page[page.index("| number") :]), flags=re.MULTILINE)
+
+
+def _printed(name: str) -> str:
+    """Return the table of a config without rows."""
+    experiment = load_experiment(CONFIGS / f"{name}.yaml")
+    return _first_table(render(experiment, cells_below(experiment, RESULTS), "markdown"))
+
+
+def _papers(_: str) -> str:
     """Return a line for each paper, its title and its finding, and below them the links of the titles."""
-    lines, targets = [], []
-    for page in sorted(RESULTS.glob("*/README.md")):
-        if (CONFIGS / page.parent.name / "_paper.yaml").exists():
-            title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ").partition(":")[0]
-            lines.append([f"[{title}]", _finding(page.parent.name)[0]])
-            targets.append(f"[{title}]: {page.as_posix()}")
-    table = Table(["paper", "finding"], lines).markdown(str)
-    return "\n".join([table, "", *targets])
+    findings = [(name, f"[{title}]", finding) for name, title, finding in _findings() if name != "survey"]
+    table = Table(["paper", "finding"], [finding[1:] for finding in findings]).markdown(str)
+    return "\n".join([table, "", *(f"{link}: {RESULTS}/{name}/README.md" for name, link, _ in findings)])
+
+
+def _findings() -> list[tuple[str, str, str]]:
+    """Return the folder, the title and the finding in one sentence of each paper and of the survey."""
+    names = sorted(path.parent.name for path in CONFIGS.glob("*/finding.md"))
+    pages = ((RESULTS / name / "README.md").read_text(encoding="utf-8") for name in names)
+    titles = [page.partition("\n")[0].removeprefix("# ").partition(":")[0] for page in pages]
+    return [(name, title, _finding(name)[0]) for name, title in zip(names, titles, strict=True)]
 
 
 def _finding(paper: str) -> tuple[str, str]:
     """Return the finding of a paper in one sentence, and the paragraphs on it."""
-    text = (CONFIGS / paper / "finding.md").read_text(encoding="utf-8")
+    text = _filled((CONFIGS / paper / "finding.md").read_text(encoding="utf-8"), paper)
     headline, _, story = text.partition("\n")
     return headline.removeprefix("# "), story.strip()
+
+
+def _filled(template: str, name: str) -> str:
+    """Return a template with the numbers of rows that a paper, or `docs`, names."""
+    folder = Path(name) if name == "docs" else CONFIGS / name
+    return filled(template, folder, judgements(), RESULTS)
 
 
 def _closing(name: str) -> str:
@@ -171,9 +164,9 @@ def _first_table(report: str) -> str:
     return "\n".join([*table, *(f"\n{line[0].upper()}{line[1:]}" for line in cautions)])
 
 
-def _short(report: str) -> str:
-    """Return the columns of the report's first table that `SHORT` names."""
-    table = [line for line in _first_table(report).splitlines() if line.startswith("|")]
+def _short(name: str) -> str:
+    """Return the columns of a config's first table that `SHORT` names."""
+    table = [line for line in _table(name).splitlines() if line.startswith("|")]
     headers, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in table)
     kept = [headers.index(header) for header in SHORT]
     cells = [[line[i] for i in kept] for line in lines]
@@ -197,7 +190,7 @@ def _benchmarks(only: Collection[str] | None) -> str:
     return Table(headers, lines).markdown()
 
 
-def _search() -> str:
+def _search(_: str) -> str:
     """Return the scores of a search of 60 s and of the others, a line per table of the part own_data."""
     rows = json.loads((RESULTS / "bench/own_data.json").read_text(encoding="utf-8"))["rows"]
     lines: dict[str, dict[str, str]] = {}
@@ -213,7 +206,7 @@ def _search() -> str:
     return Table(["data", "training rows", *others], cells).markdown()
 
 
-def _maps() -> str:
+def _maps(_: str) -> str:
     """Return the table of all maps: kernels, cost, variance, source, and when to use each."""
     lines = [[f"`{name}`", _kernels(kernels_of(cls)), *cls.facts] for name, cls in sorted(MAPS.items())]
     headers = ["map", "kernels", "cost of a row", "variance or error", "source", "when to use it"]
@@ -237,6 +230,29 @@ def _span(ratios: list[float]) -> str:
     low, high = (f"{x:.0f}" if x >= 10 else f"{x:.2g}" for x in (min(ratios), max(ratios)))
     return f"{low} to {high}×" if low != high else f"{low}×"
 
+
+CONTENTS: dict[str, Callable[[str], str]] = {
+    # Links from the folder that the page is in.
+    "scoreboard": lambda _: scoreboard_markdown(judgements(), RESULTS).strip().replace(f"]({RESULTS}/", "]("),
+    "counts": lambda to: papers(judgements(), _findings()).replace("](", f"]({to}"),
+    "papers": _papers,
+    "finding": lambda paper: "**{}**\n\n{}".format(*_finding(paper)),
+    "answers": _answers,
+    "unexplained": lambda _: not_explained(judgements()),
+    "not_decided": lambda _: undecided_markdown(undecided(judgements())),
+    "tallies": lambda folder: bullets(in_short(_below(folder))),
+    "verdicts": lambda name: bullets(in_short(_below(name))),
+    "largest": lambda folder: bullets(largest_differences(_below(folder))),
+    "table": _table,
+    "numbers": _numbers,
+    "short": _short,
+    "printed": _printed,
+    "closing": _closing,
+    "benchmarks": lambda _: _benchmarks(BENCHMARKS),
+    "comparisons": lambda _: _benchmarks(None),
+    "search": _search,
+    "maps": _maps,
+}
 
 if __name__ == "__main__":
     for page in [*READMES, *DOCS]:

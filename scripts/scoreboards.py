@@ -1,8 +1,7 @@
 """What the README files of results/ say of all experiments at once, in Markdown."""
 
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kfeat.analysis.judgement import OF_PAPERS, PRINTED, SHORT, UNEXPLAINED, Judgement, in_short, tallies
@@ -46,30 +45,24 @@ def scoreboard_markdown(judgements: Sequence[Judgement], results: Path) -> str:
     return "\n\n".join([bullets(in_short(judgements)), board, bullets(LEGEND)]) + "\n"
 
 
-def papers(judgements: Sequence[Judgement], results: Path) -> str:
-    """Return a line for each paper with a page of its own, for a Markdown file beside `results`."""
-    lines = []
-    for page in sorted(results.glob("*/README.md")):
-        folder = f"{page.parent.name}/"
-        part = [judgement for judgement in judgements if judgement.experiment.name.startswith(folder)]
-        counts = tallies(part)
-        if PRINTED in counts or OF_PAPERS[0] in counts:
-            title, finding = _title_and_finding(page.read_text(encoding="utf-8"))
-            shares = [_agreeing(counts.get(kind, {})) for kind in (PRINTED, OF_PAPERS[0])]
-            lines.append([f"[{title.partition(':')[0]}]({page.as_posix()})", finding, *shares])
-    return Table(("paper", "finding", "numbers that agree", "claims that agree"), lines).markdown(str)
+def papers(judgements: Sequence[Judgement], findings: Iterable[tuple[str, str, str]]) -> str:
+    """Return the findings, each a folder, a title and a sentence, and the verdicts on each paper counted.
 
-
-def _title_and_finding(page: str) -> tuple[str, str]:
-    """Return the title of a paper's page, and its finding in a sentence; empty where it has none."""
-    finding = re.search(r"<!-- finding \S+ -->\n\*\*(.+?)\*\*\n", page)
-    return page.partition("\n")[0].removeprefix("# ").strip(), finding[1] if finding else ""
-
-
-def _agreeing(counts: Mapping[str, int]) -> str:
-    """Return how many agree, such as `38 of 52`."""
-    agree = sum(n for verdict, n in counts.items() if verdict in SHORT["agree"])
-    return f"{agree} of {sum(counts.values())}" if counts else "–"
+    The links are those of a file beside the folders. Claims judged on data that stand in are counted, too.
+    """
+    told, lines = [], []
+    for name, title, finding in findings:
+        link = f"[{title}]({name}/README.md)"
+        told.append(f"{link}: {finding}")
+        tally = tallies([one for one in judgements if one.experiment.name.startswith(f"{name}/")])
+        claimed = sum((Counter(tally.get(kind, {})) for kind in OF_PAPERS), Counter[str]())
+        if claimed:
+            kinds = (Counter(tally.get(PRINTED, {})), claimed)
+            shares = [sum(kind[verdict] for verdict in group) for kind in kinds for group in SHORT.values()]
+            lines.append([link, *map(str, shares)])
+    numbers, claims = ["numbers: agree", "compatible"], ["claims: agree", "open"]
+    headers = ["paper", *numbers, "differ", "missing", *claims, "differ", "missing"]
+    return "\n\n".join([bullets(told, str), Table(headers, lines).markdown(str)])
 
 
 def not_explained(judgements: Sequence[Judgement]) -> str:

@@ -142,14 +142,12 @@ def test_markdown_links_the_published_tables_there_are(judgements, tmp_path):
     assert widths == {4}  # numbers, claims: what differs between the two
 
 
-def test_a_line_per_paper_shares_numbers_and_claims_out(judgements, tmp_path):
-    (tmp_path / "paper").mkdir()
-    finding = "<!-- finding paper -->\n**All is well.**\n\nMore.\n<!-- end -->"
-    (tmp_path / "paper/README.md").write_text(f"# A & B 2013: what was found\n\n{finding}\n")
-    line = papers(judgements, tmp_path).splitlines()[-1]
-    assert [cell.strip() for cell in line.split("|")[1:-1]] == [
-        f"[A & B 2013]({tmp_path.as_posix()}/paper/README.md)",
-        "All is well.",
-        "2 of 2",
-        "1 of 4",
+def test_the_findings_stand_above_a_line_per_paper_with_its_verdicts_counted(judgements):
+    findings = [("paper", "A & B 2013", "All is well."), ("survey", "The survey", "Maps pay.")]
+    text = papers(judgements, findings)
+    assert text.splitlines()[:2] == [
+        "- [A & B 2013](paper/README.md): All is well.",
+        "- [The survey](survey/README.md): Maps pay.",
     ]
+    (line,) = (line for line in text.splitlines() if line.startswith("| [A & B"))
+    assert [cell.strip() for cell in line.split("|")[2:-1]] == ["2", "0", "0", "0", "1", "0", "2", "1"]
