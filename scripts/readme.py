@@ -5,7 +5,7 @@ The blocks, each up to `<!-- end -->`:
 - `<!-- scoreboard -->`: the scoreboard over the published rows;
 - `<!-- papers -->`: a line for each paper with its finding; `<!-- finding PAPER -->`: the finding and the
   sentences on it, from configs/PAPER/finding.md; `<!-- answers PAPER -->`: configs/PAPER/short_answers.md;
-  `<!-- quote PAPER`, or docs, a new line, `TEMPLATE -->`: that template; all with the values of _values.yaml;
+  `<!-- quote`, a new line, `TEMPLATE -->`: that template; numbers are those of _values.yaml beside them;
 - `<!-- counts TO -->`: the findings, and a line for each paper with its numbers and claims counted; TO is the
   way to results/;
 - `<!-- unexplained -->`: what differs from the papers without a reason;
@@ -63,7 +63,7 @@ READMES = [
     Path("results/not_decided.md"),
 ]
 BLOCK = re.compile(r"<!-- (?!end)(\w+)( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
-QUOTE = re.compile(r"(<!-- quote (\S+)\n(.*?) -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
+QUOTE = re.compile(r"(<!-- quote\n(.*?) -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
 CONFIGS, RESULTS = Path("configs"), Path("results")
 SHORT = ("method", "accuracy (%)", "paper", "speed-up")
 BENCHMARKS = (
@@ -77,12 +77,16 @@ BENCHMARKS = (
 
 def updated(text: str) -> str:
     """Return the text with every block as results/ has it."""
-    return QUOTE.sub(lambda match: match[1] + _filled(match[3], match[2]), BLOCK.sub(_block, text))
+    return QUOTE.sub(_quote, BLOCK.sub(_block, text))
 
 
 def _block(match: re.Match[str]) -> str:
     kind, name = match[1], (match[2] or "").strip()
     return f"<!-- {kind}{match[2] or ''} -->\n{CONTENTS[kind](name)}\n<!-- end -->"
+
+
+def _quote(match: re.Match[str]) -> str:
+    return match[1] + filled(match[2], Path("docs"), judgements(), RESULTS)
 
 
 @cache
@@ -96,11 +100,6 @@ def judgements() -> list[Judgement]:
 def _below(name: str) -> list[Judgement]:
     """Return how the configs of a folder stand, or one config."""
     return [one for one in judgements() if f"{one.experiment.name}/".startswith(f"{name}/")]
-
-
-def _answers(paper: str) -> str:
-    """Return the short answers of a paper."""
-    return _filled((CONFIGS / paper / "short_answers.md").read_text(encoding="utf-8").strip(), paper)
 
 
 def _table(name: str) -> str:
@@ -139,15 +138,14 @@ def _findings() -> list[tuple[str, str, str]]:
 
 def _finding(paper: str) -> tuple[str, str]:
     """Return the finding of a paper in one sentence, and the paragraphs on it."""
-    text = _filled((CONFIGS / paper / "finding.md").read_text(encoding="utf-8"), paper)
-    headline, _, story = text.partition("\n")
+    headline, _, story = _from(paper, "finding.md").partition("\n")
     return headline.removeprefix("# "), story.strip()
 
 
-def _filled(template: str, name: str) -> str:
-    """Return a template with the numbers of rows that a paper, or `docs`, names."""
-    folder = Path(name) if name == "docs" else CONFIGS / name
-    return filled(template, folder, judgements(), RESULTS)
+def _from(paper: str, name: str) -> str:
+    """Return a text of a paper's folder with the numbers of its rows."""
+    text = (CONFIGS / paper / name).read_text(encoding="utf-8")
+    return filled(text, CONFIGS / paper, judgements(), RESULTS)
 
 
 def _closing(name: str) -> str:
@@ -237,7 +235,7 @@ CONTENTS: dict[str, Callable[[str], str]] = {
     "counts": lambda to: papers(judgements(), _findings()).replace("](", f"]({to}"),
     "papers": _papers,
     "finding": lambda paper: "**{}**\n\n{}".format(*_finding(paper)),
-    "answers": _answers,
+    "answers": lambda paper: _from(paper, "short_answers.md").strip(),
     "unexplained": lambda _: not_explained(judgements()),
     "not_decided": lambda _: undecided_markdown(undecided(judgements())),
     "tallies": lambda folder: bullets(in_short(_below(folder))),

@@ -9,9 +9,11 @@ import yaml
 
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.experiments.paper import Claim
+from scripts.readme import DOCS, QUOTE
 from scripts.values import Number, filled
 
-FINDINGS = sorted((Path(__file__).parents[1] / "configs").glob("*/finding.md"))
+ROOT = Path(__file__).parents[1]
+FINDINGS = sorted(ROOT.glob("configs/*/finding.md"))
 NOT_MEASURED = re.compile(
     r"{.*?}|\]\(.*?\)|`.*?`"  # what is filled in, the targets of links, and code
     r"|\b[A-Za-z]+ = [\d.,e-]*\d"
@@ -39,6 +41,13 @@ def test_no_number_is_typed_that_is_measured_or_printed(path):
     assert typed(text, values["settings"]) == []
     answers = path.with_name("short_answers.md").read_text(encoding="utf-8")
     assert set(re.findall(r"{(\w+)", text + answers)) == values["values"].keys()
+
+
+def test_every_value_of_the_docs_is_quoted():
+    values = yaml.safe_load((ROOT / "docs/_values.yaml").read_text(encoding="utf-8"))["values"]
+    pages = [(ROOT / page).read_text(encoding="utf-8") for page in DOCS]
+    templates = [match[2] for page in pages for match in QUOTE.finditer(page)]
+    assert set(re.findall(r"{(\w+)", "".join(templates))) == values.keys()
 
 
 def test_a_typed_number_is_seen():
