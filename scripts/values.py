@@ -2,9 +2,9 @@
 such as `{sketch:.1f} % where the paper prints {sketch.paper:.1f} %` have the names.
 
 A value has the keys of a claim, and `in` for its config; its number is that of its cells. `claim` takes a
-claim of that config instead, by its id or its text. `count` counts the `printed numbers` of several configs,
-once each, or their `numbers` or `claims` that have the keys of `where`. `page` takes the groups of the
-pattern `text` in a page below results/ that is made of rows.
+claim of that config instead, by its id or its text. `count` counts what several configs have in a tally, such
+as the `printed numbers`, or their `numbers` or `claims` that have the keys of `where`. `page` takes the
+groups of the pattern `text` in a page below results/ that is made of rows.
 """
 
 import re
@@ -19,7 +19,7 @@ import yaml
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.claim_cases import Case, cases
 from kfeat.analysis.claims import DIRECTION_ONLY, OPEN, REPRODUCED, ClaimVerdict
-from kfeat.analysis.judgement import PRINTED, Judgement, tallies
+from kfeat.analysis.judgement import Judgement, tallies
 from kfeat.analysis.numbers import AGREES, COMPATIBLE, MISSING
 from kfeat.experiments.paper import Claim, seconds_printed
 from kfeat.experiments.selectors import agrees
@@ -93,8 +93,8 @@ def _in_page(page: str, pattern: str) -> Number:
 
 def _counted(judged: Sequence[Judgement], count: str, where: Mapping[str, Any]) -> Number:
     """Return how many numbers or claims there are, and how many of them agree, are open, and so on."""
-    if count == PRINTED:  # those that several configs have count once
-        verdicts = list(Counter(tallies(judged)[PRINTED]).elements())
+    if count in (kinds := tallies(judged)):
+        verdicts = list(Counter(kinds[count]).elements())
     else:
         items = [item for judgement in judged for item in getattr(judgement, count)]
         entries = [(getattr(item, count.removesuffix("s")), item.verdict) for item in items]

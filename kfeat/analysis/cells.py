@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import attrgetter
-from statistics import mean
+from operator import attrgetter, itemgetter
+from statistics import fmean, mean
 from typing import Any, Literal, TypeVar
 
 from kfeat.analysis.statistics import KNOWN, Error, Summary, error_with_ties, time_error
@@ -283,13 +283,15 @@ def paired(a: Cell, b: Cell, name: str = SCORE) -> list[tuple[float, float]] | N
     if a.named(name).timed or not (same_map or same_split):
         return None
     seed = "map" if same_map else "data"
-    ours, theirs = _by_seed(a, name, seed), _by_seed(b, name, seed)
+    ours, theirs = by_seed(a, name, seed), by_seed(b, name, seed)
     if ours.keys() != theirs.keys() or len(ours) < 2:
         return None
     return [(ours[key], theirs[key]) for key in ours]
 
 
-def _by_seed(cell: Cell, name: str, seed: str) -> dict[int, float]:
+def by_seed(cell: Cell, name: str, seed: str) -> dict[int, float]:
+    """Return the mean of a quantity over the runs with each seed: of the split (`data`), or of the `map`."""
     quantity = cell.named(name)
     values = ((row["seeds"][seed], quantity.read(row)) for row in cell.rows)
-    return {key: value for key, value in values if value is not None}
+    groups = grouped(((key, value) for key, value in values if value is not None), itemgetter(0))
+    return {key: fmean(value for _, value in pairs) for key, pairs in groups.items()}

@@ -76,11 +76,12 @@ class Case:
         if self.claim.ratio:
             # A quantity of exactly 0 is a time too short for the clock; there is no ratio to it.
             return known[0] / known[1] if known[1] else None
-        return known[0] - sum(known[1:]) - self._less
+        return self._against_printed(known[0] - sum(known[1:]))
 
-    @property
-    def _less(self) -> float:
-        return self.claim.minus[0] if self.claim.minus else 0.0
+    def _against_printed(self, number: float) -> float:
+        """Return the number less that of `minus`, or over that of `over`."""
+        claim = self.claim
+        return number - claim.minus[0] if claim.minus else number / claim.over[0] if claim.over else number
 
     def _growth(self, level: float) -> tuple[float, Interval | None] | None:
         places = [_coordinate(self.claim.against, cell) for cell in self.cells]
@@ -98,7 +99,7 @@ class Case:
         """Return the interval at a level of confidence; None if the error is not known."""
         if level not in self._intervals:
             ends = self._interval(level)
-            self._intervals[level] = ends and (ends[0] - self._less, ends[1] - self._less)
+            self._intervals[level] = ends and (self._against_printed(ends[0]), self._against_printed(ends[1]))
         return self._intervals[level]
 
     @cached_property
@@ -106,7 +107,7 @@ class Case:
         return {}
 
     def _interval(self, level: float) -> Interval | None:
-        """Return the interval before `minus`: of one mean, or of a difference or a ratio of two.
+        """Return the interval before `minus` or `over`: of one mean, or of a difference or a ratio of two.
 
         That of spreads is the F interval. That of a share uses the draws of all repeats.
         """
@@ -148,8 +149,9 @@ def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:
     form = _growths if claim.growth is not None else _values if claim.value is not None else _pairs
     single_claims, names = _single_claims(claim), Names(cells)
     all_cases = [case for group in groups for single in single_claims for case in form(single, group, names)]
-    if claim.minus and len({id(case.claim) for case in all_cases}) < len(single_claims):
-        raise _wrong(claim, "no planned cell for one of the numbers of minus")
+    printed = "minus" if claim.minus else "over" if claim.over else ""
+    if printed and len({id(case.claim) for case in all_cases}) < len(single_claims):
+        raise _wrong(claim, f"no planned cell for one of the numbers of {printed}")
     if len(single_claims) > 1:
         all_cases = [replace(case, one_of_several=True) for case in all_cases]
     if not all_cases:
@@ -158,10 +160,11 @@ def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:
 
 
 def _single_claims(claim: Claim) -> list[Claim]:
-    """Return the claim for each combination of the values that its selectors list, with its own `minus`.
+    """Return the claim for each combination of the values that its selectors list, with its printed number.
 
-    Sizes that are listed are such values only with `minus`; else each size is a case anyway.
+    Sizes that are listed are such values only with `minus` or `over`; else each size is a case anyway.
     """
+    printed = {"minus": claim.minus} if claim.minus else {"over": claim.over} if claim.over else {}
     # Two selectors that list the same values of a key take the same one in each claim: the key of `listed`
     # has both. `difference: [{map: [a, b], solver: x}, {map: [a, b], solver: y}]` has two claims, not four.
     sides = claim.difference or claim.ratio or ([claim.value] if claim.value is not None else [])
@@ -169,16 +172,17 @@ def _single_claims(claim: Claim) -> list[Claim]:
         f"{key} {values}": values
         for side in sides
         for key, values in side.items()
-        if isinstance(values, list) and (key != SIZE or claim.minus)
+        if isinstance(values, list) and (key != SIZE or printed)
     }
     combinations = list(product(*listed.values()))
-    if claim.minus and len(claim.minus) != len(combinations):
-        raise _wrong(claim, f"minus has {len(claim.minus)} numbers for {len(combinations)} cases")
+    for key, numbers in printed.items():
+        if len(numbers) != len(combinations):
+            raise _wrong(claim, f"{key} has {len(numbers)} numbers for {len(combinations)} cases")
     claims = []
     for i, values in enumerate(combinations):
         chosen = dict(zip(listed, values, strict=True))
         single = [{key: chosen.get(f"{key} {value}", value) for key, value in side.items()} for side in sides]
-        changes: dict[str, Any] = {"minus": claim.minus[i : i + 1]} if claim.minus else {}
+        changes: dict[str, Any] = {key: numbers[i : i + 1] for key, numbers in printed.items()}
         if claim.value is not None:
             changes["value"] = single[0]
         elif sides:

@@ -20,6 +20,7 @@ from operator import itemgetter
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.claim_cases import Case, cases
+from kfeat.analysis.names import Names
 from kfeat.analysis.statistics import LEVEL
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
@@ -177,19 +178,25 @@ class ClaimVerdict:
         case = self.decisive
         if case is None or case.number is None:
             return lack
-        text = self._text(case.number, case)
-        if case.interval is not None:
-            low, high = (self._text(end, case) for end in case.interval)
-            text += f" [{low}, {high}]"
-        elif self._single(case):
-            text += " of single draws"
-        if len(self.cases) > 1:
+        text = self._with_interval(case)
+        if self.claim.over and len(self.cases) > 1:  # a printed curve
+            names = Names([point.cells[0] for point in self.cases])
+            points = [f"{names.of(point.cells[0])}: {self._with_interval(point)}" for point in self.cases]
+            text = f"{self._counts}; {'; '.join(points)}"
+        elif len(self.cases) > 1:
             which = "least" if self.claim.cases == "all" else "most"
             text = f"{self._counts}; {which} favourable: {case.name}: {text}"
             if len(self.known) > 1:
                 numbers = [known.number for known in self.known if known.number is not None]
                 text += f"; all: {self._text(min(numbers), case)} to {self._text(max(numbers), case)}"
         return f"{text}; {lack}" if lack else text
+
+    def _with_interval(self, case: Case) -> str:
+        text = MISSING if case.number is None else self._text(case.number, case)
+        if case.interval is not None:
+            low, high = (self._text(end, case) for end in case.interval)
+            return f"{text} [{low}, {high}]"
+        return f"{text} of single draws" if self._single(case) else text
 
     @property
     def _counts(self) -> str:
@@ -215,7 +222,7 @@ class ClaimVerdict:
         claim = self.claim
         if claim.growth is not None:
             return _short(number)
-        if claim.ratio is not None:
+        if claim.ratio is not None or claim.over:
             return f"{_short(number)}×"
         quantity = next((cell for cell in case.cells if cell.rows), case.cells[0]).named(claim.of)
         between = claim.difference or claim.minus

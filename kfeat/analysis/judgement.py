@@ -20,8 +20,10 @@ from kfeat.analysis.numbers import (
     MISSING,
     TIMES,
     Comparison,
+    CurveVerdict,
     NumberVerdict,
     comparisons,
+    curve_verdicts,
     number_compared,
     number_verdicts,
 )
@@ -78,6 +80,11 @@ class Judgement:
         """Return the names of the cells."""
         return Names(self.cells)
 
+    @cached_property
+    def curves(self) -> list[CurveVerdict]:
+        """Return the verdicts on the printed curves."""
+        return curve_verdicts(self.numbers)
+
     @property
     def has_rows(self) -> bool:
         """Return whether there are any rows."""
@@ -113,15 +120,21 @@ class Judgement:
         )
         return {
             "numbers": counted(MEANS, (judged.verdict for judged in self.numbers)),
+            "curves": counted(MEANS, (curve.verdict for curve in self.curves)),
             "claims": counted(CLAIMS, papers),
             "own": counted(CLAIMS, own),
             "cells": counted(CELLS, (comparison.verdict for comparison in self.comparisons)),
         }
 
     def disagreements(self) -> list[Disagreement]:
-        """Return the printed numbers and claims that are not reproduced, numbers first."""
+        """Return the printed numbers, curves and claims that are not reproduced, in this order."""
         others = (AGREES, claims.REPRODUCED, MISSING)
         result = [self._of_number(judged) for judged in self.numbers if judged.verdict not in others]
+        for curve in self.curves:
+            if curve.verdict not in others:
+                point, ours = curve.points[0], f"{curve.ratio.number:.2f} times the paper's"
+                what = f"{curve.where}: the curve of {len(curve.points)} points"
+                result.append(Disagreement(curve.verdict, what, ours, "1", point.number, point.cited))
         for judged in self.claims:
             if judged.verdict not in others:
                 what, ours, paper = _title(judged), judged.ours, judged.paper
@@ -303,7 +316,7 @@ SHORT: dict[str, dict[str, str]] = {
     },
     "missing": {MISSING: ""},
 }
-PRINTED, OF_PAPERS = "printed numbers", (KINDS["paper"], KINDS["stand_in"])
+PRINTED, CURVES, OF_PAPERS = "printed numbers", "printed curves", (KINDS["paper"], KINDS["stand_in"])
 LATE = "claims of the papers, with bounds that were set after the rows were seen"
 
 
@@ -321,6 +334,7 @@ def tallies(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
     lost = {(paper.source, text) for paper in papers for text in paper.lost}
     counts = {
         PRINTED: counted(MEANS, (judged.verdict for judged in printed)),
+        CURVES: counted(MEANS, (curve.verdict for judgement in judgements for curve in judgement.curves)),
         "printed standard deviations": counted(DEVIATIONS, deviations),
         "printed times": counted(TIMES, times),
         "printed, but lost in the copies that there are": counted((MISSING,), [MISSING for _ in lost]),
@@ -338,14 +352,14 @@ def tallies(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
 
 
 def in_short(judgements: Sequence[Judgement]) -> list[str]:
-    """Return a line each: how many printed numbers and claims of papers agree, are undecided, or differ.
+    """Return a line each: how many printed numbers, curves and claims agree, are undecided, or differ.
 
     A fourth line says how many are missing, where any are. Claims on data that stand in, and with bounds that
     were set after the rows were seen, are counted among the others and once more in lines of their own. If a
     paper prints and claims nothing, one line has the verdicts on kfeat's own claims.
     """
     tally = tallies(judgements)
-    kinds = {PRINTED: Counter(tally.get(PRINTED, {})), "claims": Counter[str]()}
+    kinds = {kind: Counter(tally.get(kind, {})) for kind in (PRINTED, CURVES)} | {"claims": Counter[str]()}
     for what in OF_PAPERS:
         kinds["claims"].update(tally.get(what, {}))
     kinds = {kind: counts for kind, counts in kinds.items() if counts}

@@ -8,6 +8,12 @@ inside, or if a single random run of ours gives no interval: then the runs show 
 that vary much, agree with nothing. If no standard deviation is printed, the paper's runs are assumed to vary
 as ours do. A difference of which nothing is random is known up to the rounding of the printed number.
 
+The points of a *curve* share their samples, which are random splits, so that together they are one
+observation. By the same rule a curve is judged by L, the mean over its points of log(ours / printed). A
+sample's part q is the mean over the points of its value over the mean of all n samples there. The standard
+error of L is sd(q) sqrt(1 / n + 1 / runs) with n - 1 degrees of freedom: the paper's runs are assumed to have
+a sample each, and to vary as ours do. A single sample has no interval, however many maps are drawn on it.
+
 A standard deviation is *alike* if the 95 % F interval of ours over the printed one contains 1, else *wider*
 or *narrower*. A time is *alike* if ours is within a factor TIME_FACTOR of the printed one, else *quicker* or
 *slower*: the paper's machine was another, so only the order of magnitude can agree. A number without rows, or
@@ -31,14 +37,14 @@ t-test at the same level.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import inf, log, log1p, nan, sqrt
+from math import exp, inf, log, log1p, nan, sqrt
 from operator import itemgetter
 from statistics import fmean
 
 import numpy as np
 from scipy import special
 
-from kfeat.analysis.cells import Cell, error_of, grouped
+from kfeat.analysis.cells import Cell, by_seed, error_of, grouped
 from kfeat.analysis.claims import Cited, LookUp, explains
 from kfeat.analysis.statistics import (
     KNOWN,
@@ -136,6 +142,56 @@ class NumberVerdict:
         high = high * sd / (sd - rounding) if sd > rounding else inf
         verdict = "wider" if low > 1 else "narrower" if high < 1 else ALIKE
         return PrintedRatio(ours.sd / sd, (low, high), verdict)
+
+
+@dataclass(frozen=True)
+class CurveVerdict:
+    """The points of a printed curve, and ours over the printed ones on the samples that all points have."""
+
+    where: str
+    points: Sequence[NumberVerdict]
+    samples: int
+    ratio: PrintedRatio
+
+    @property
+    def verdict(self) -> str:
+        """Return the verdict, one of MEANS; what differs is explained if that of every point is."""
+        explained = all(explains(point.number, point.cited) for point in self.points)
+        return EXPLAINED if explained and self.ratio.verdict == UNEXPLAINED else self.ratio.verdict
+
+
+def curve_verdicts(numbers: Iterable[NumberVerdict]) -> list[CurveVerdict]:
+    """Return a verdict for every printed curve: the numbers whose `where` is equal up to the last comma."""
+    points = (judged for judged in numbers if judged.reported.curves)
+    curves = grouped(points, lambda judged: judged.number.where.rpartition(",")[0])
+    return [CurveVerdict(where, curve, *_curve_ratio(curve)) for where, curve in curves.items()]
+
+
+def _curve_ratio(points: Sequence[NumberVerdict]) -> tuple[int, PrintedRatio]:
+    """Return the number of samples, and ours over the printed numbers."""
+    reported = points[0].reported
+    pairs = [(point.number, cell) for point in points for cell in point.cells]
+    all_values = [by_seed(cell, number.of, "data") for number, cell in pairs]
+    samples = set.intersection(*map(set, all_values)) if all(point.cells for point in points) else set()
+    if not samples:
+        return 0, PrintedRatio(0.0, None, MISSING)
+    means = [fmean(values[sample] for sample in samples) for values in all_values]
+    if min(means) <= 0:  # a map that is exact
+        return len(samples), PrintedRatio(0.0, None, UNEXPLAINED)
+    ratio = fmean(log(mean / number.mean) for mean, (number, _) in zip(means, pairs, strict=True))
+    parts = [
+        fmean(values[sample] / mean for values, mean in zip(all_values, means, strict=True))
+        for sample in samples
+    ]
+    ours, interval = Summary.of(parts), None
+    if ours.error is not None:
+        error = ours.error[0] * sqrt(1 + ours.n / (pairs[0][0].runs or reported.runs)), ours.error[1]
+        rounding = fmean(log1p(reported.rounding_of(number) / number.mean) for number, _ in pairs)
+        half = welch_half_width(error) + rounding
+        interval = ratio - half, ratio + half
+    slack = fmean(log1p(reported.slack_of(number) / number.mean) for number, _ in pairs)
+    ends = interval and (exp(interval[0]), exp(interval[1]))
+    return ours.n, PrintedRatio(exp(ratio), ends, held_against(interval, slack))
 
 
 def _time_ratio(cell: Cell, name: str, printed: str) -> PrintedRatio:

@@ -160,8 +160,9 @@ class Reported(Strict):
 
     A number agrees if the 95 % interval of the difference lies within `slack`, or within two of the printed
     standard deviations. `decimals` is the least number of decimals that are printed, since YAML drops zeros
-    at the end. `lost` names what is printed but cannot be read, such as curves that a scan has lost; this is
-    missing.
+    at the end; `reading_error` is the error of numbers that are read from a drawing. With `curves`, positive
+    numbers whose `where` is equal up to its last comma are points of a curve, which has a verdict of its own.
+    `lost` names what is printed but cannot be read, such as curves that a scan has lost; this is missing.
     """
 
     source: str
@@ -169,6 +170,8 @@ class Reported(Strict):
     machine: str | None = None
     slack: Annotated[float, Gt(0)] = 1.0
     decimals: Annotated[int, Ge(0)] = 0
+    reading_error: Annotated[float, Ge(0)] = 0.0
+    curves: bool = False
     numbers: list[ReportedNumber] = []
     lost: list[Line] = []
 
@@ -177,6 +180,8 @@ class Reported(Strict):
         for number in self.numbers:
             if number.sd and (number.runs or self.runs) == 1:
                 raise ValueError(f"{number.where}: a standard deviation needs at least 2 runs")
+            if self.curves and not number.mean > 0:
+                raise ValueError(f"{number.where}: a point of a curve needs a mean above 0")
         return self
 
     def slack_of(self, number: ReportedNumber) -> float:
@@ -184,9 +189,9 @@ class Reported(Strict):
         return max(number.slack or self.slack, 2 * (number.sd or 0.0))
 
     def rounding_of(self, number: ReportedNumber) -> float:
-        """Return half a unit of the last decimal with which a number is printed."""
+        """Return half a unit of a number's last printed decimal, or the error with which it was read."""
         written = -int(Decimal(str(number.mean)).as_tuple().exponent)
-        return 0.5 * 10.0 ** -max(self.decimals, written)
+        return max(0.5 * 10.0 ** -max(self.decimals, written), self.reading_error)
 
 
 def reported_numbers(reported: Reported | None, trial: Described) -> dict[str, ReportedNumber]:
@@ -211,10 +216,10 @@ class Claim(Explainable):
     every setting that `for` selects, or, with `across`, once over all of them, and for each value that a list
     in `value` or a side has; a list that both sides have is one. If both sides have maps of several sizes,
     equal sizes are compared. `minus` has a number for each value that `value` lists, mostly the printed one,
-    which is subtracted. `growth` is the exponent e of quantity ~ x^e, with x the key
-    `against` (or `n_features` of the data), fitted over the upper half of its values. The direction holds if
-    the number is above (below) the bound in all cases, or in any case with `cases: any`. `size` is the
-    interval that agrees with the paper, `printed` the paper's text.
+    which is subtracted; by those of `over` it is divided. `growth` is the exponent e of quantity ~ x^e, with
+    x the key `against` (or `n_features` of the data), fitted over the upper half of its values. The direction
+    holds if the number is above (below) the bound in all cases, or in any case with `cases: any`. `size` is
+    the interval that agrees with the paper, `printed` the paper's text.
     """
 
     id: Name | None = None
@@ -225,6 +230,7 @@ class Claim(Explainable):
     of: QuantityName = "score"
     value: Selector | None = None
     minus: Annotated[list[float], Field(min_length=1)] | None = None
+    over: Annotated[list[Annotated[float, Gt(0)]], Field(min_length=1)] | None = None
     difference: Annotated[list[Selector], Field(min_length=2, max_length=2)] | None = None
     ratio: Annotated[list[Selector], Field(min_length=2, max_length=2)] | None = None
     growth: Selector | None = None
@@ -241,8 +247,10 @@ class Claim(Explainable):
     def _one_form(self) -> "Claim":
         if sum(form is not None for form in (self.value, self.difference, self.ratio, self.growth)) != 1:
             raise ValueError("needs exactly one of value, difference, ratio and growth")
-        if self.minus and self.value is None:
-            raise ValueError("minus: only value takes it")
+        if (self.minus or self.over) and self.value is None:
+            raise ValueError(f"{'minus' if self.minus else 'over'}: only value takes it")
+        if self.minus and self.over:
+            raise ValueError("needs minus or over, not both")
         if self.above is None and self.below is None:
             raise ValueError("needs a bound: above or below")
         if self.growth is None and "against" in self.model_fields_set:

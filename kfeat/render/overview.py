@@ -77,7 +77,10 @@ def compared_with(folder: Path, judgements: Sequence[Judgement], width: int | No
 def scoreboard_line(judgement: Judgement, name: str) -> list[str]:
     """Return the line of an experiment under HEADERS."""
     place = judgement.place if judgement.has_rows else "no rows"
-    return [name, place, *map(_counted, judgement.counts().values()), time(judgement.seconds or None)]
+    counts = judgement.counts()
+    numbers, curves = _counted(counts.pop("numbers")), counts.pop("curves")
+    numbers += f"; {sum(curves.values())} curves: {_counted(curves)}" if curves else ""
+    return [name, place, numbers, *map(_counted, counts.values()), time(judgement.seconds or None)]
 
 
 def _counted(counts: Mapping[str, int]) -> str:

@@ -158,7 +158,7 @@ def ranked(experiment: Experiment, cells: Sequence[Cell]) -> list[Choice]:
 
     A cell without one of the keys counts in every combination. Raises ConfigError if there is none.
     """
-    printed = [(cell, _values(cell, experiment.ranking)) for cell in cells if cell.reported]
+    printed = [(cell, _values(cell, experiment.ranking)) for cell in cells if cell.printed]
     tried = []
     for values in dict.fromkeys(own for _, own in printed if all(own)):
         same = [cell for cell, own in printed if all(a in ("", b) for a, b in zip(own, values, strict=True))]
@@ -176,9 +176,9 @@ def _values(cell: Cell, keys: Sequence[str]) -> tuple[str, ...]:
 
 
 def _compared(cell: Cell, reported: Reported | None) -> Reproduction | None:
-    if reported is None or cell.reported is None or len(cell.rows) < len(cell.trials):
+    if reported is None or len(cell.rows) < len(cell.trials):
         return None
-    return reproduction(cell, cell.reported, reported)
+    return reproduction(cell, cell.reported or next(iter(cell.printed.values())), reported)
 
 
 def ranking(experiment: Experiment, cells: Sequence[Cell]) -> Table:

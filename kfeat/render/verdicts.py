@@ -43,10 +43,11 @@ _table = partial(Table, tones=TONES)
 
 
 def tables(judgement: Judgement) -> dict[str, Table]:
-    """Return by title the verdicts on the printed numbers, what stands beside these, and the claims."""
+    """Return by title the verdicts on the printed numbers and curves, what stands beside, and the claims."""
     entries = [line for _, _, line in number_entries(judgement)]
     tables = {
         "Printed numbers": _table(NUMBER_HEADERS, entries, (0, 6, 7), notes=_number_notes(judgement)),
+        "Printed curves": _curves(judgement),
         "Printed deviations and times": beside(judgement),
         "Claims": _table(CLAIM_HEADERS, claim_lines(judgement), range(5), notes=claim_notes(judgement)),
     }
@@ -177,6 +178,20 @@ def number_rules(judgement: Judgement) -> list[str]:
             if not judged.cells
         ),
     ]
+
+
+def _curves(judgement: Judgement) -> Table:
+    """Return a line per printed curve, and when it agrees."""
+    lines = []
+    for curve in judgement.curves:
+        counts = str(len(curve.points)), str(curve.samples)
+        lines.append([curve.where, *counts, _ratio(curve.ratio)[0], curve.verdict])
+    rule = (
+        "a curve is one observation, since its points share their samples: ours / paper is the geometric "
+        "mean over its points, with the 95 % interval of the samples, ours and the paper's; its verdict is "
+        "that of a number, with the mean slack of its points"
+    )
+    return _table(("curve", "points", "samples", *_RATIO), lines, (0, 3, 4), notes=[rule] if lines else [])
 
 
 def beside(judgement: Judgement) -> Table:

@@ -103,6 +103,30 @@ def test_each_listed_value_is_a_case_with_its_own_printed_number(grid, cells):
         )
 
 
+def test_over_divides_each_listed_value_by_its_printed_number_and_shows_all(grid, cells):
+    sizes = {**TS, "map.n_components": list(SIZES)}
+    keys = {"for": {"kernel.coef0": 1}, "value": sizes, "over": [43, 87, 88]}
+    found = one(grid, cells, **keys, above=0.9, below=1.1)
+    assert [round(case.number or 0, 9) for case in found.cases] == [2, 1, 1]
+    low, high = (
+        one(grid, cells, **{"for": keys["for"]}, value=sizes | {"map.n_components": 64}, above=0)
+        .cases[0]
+        .interval
+    )
+    assert found.cases[0].interval == pytest.approx((low / 43, high / 43))
+    assert found.verdict == UNEXPLAINED
+    assert found.ours.startswith("2 of 3 hold, 1 fails; Tensor Sketch, D = 64: 2×")
+    assert found.ours.count("; Tensor Sketch, D = ") == 3
+    assert (found.paper, one(grid, cells, **keys, above=0.9).verdict) == ("0.9 to 1.1", REPRODUCED)
+    with pytest.raises(ConfigError, match="over has 2 numbers for 3 cases"):
+        one(grid, cells, **keys | {"over": [1, 2]}, below=0)
+    for wrong in ({"minus": [1, 2, 3]}, {"value": None, "difference": [TS, RM]}, {"over": [0]}):
+        with pytest.raises(
+            ValidationError, match=r"minus or over, not both|only value takes it|greater than 0"
+        ):
+            claim(**keys | wrong, above=0)
+
+
 def test_a_list_that_both_sides_have_is_one(grid, cells):
     common = {"kernel.coef0": [0, 1], "map.n_components": 64}
     sides = [TS | common, RM | common]

@@ -1,20 +1,30 @@
 """What the paper prints: means, deviations and times, held against made-up rows."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from pydantic import ValidationError
 from scipy.stats import f, t, ttest_ind_from_stats
 
 from kfeat.analysis import claims
+from kfeat.analysis.judgement import in_short, judge_experiment
 from kfeat.analysis.numbers import (
     AGREES,
     COMPATIBLE,
+    EXPLAINED,
     UNEXPLAINED,
     NumberVerdict,
     held_against,
     reproduction,
 )
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.paper import Claim, Reported, ReportedNumber, seconds_printed
+from kfeat.render.overview import scoreboard_line
+from kfeat.render.verdicts import tables
+from tests.cells import cells_with, fake_row
+
+CONFIGS = Path(__file__).parents[2] / "configs"
 
 
 def a_paper(**keys):
@@ -265,3 +275,123 @@ def test_a_deviation_of_one_run_is_refused():
     with pytest.raises(ValidationError, match="Table 1: a standard deviation needs at least 2 runs"):
         Reported.model_validate({"source": "A Paper", "runs": 1, "numbers": [number]})
     Reported.model_validate({"source": "A Paper", "runs": 1, "numbers": [{**number, "runs": 2}]})
+
+
+CURVES = """
+reported:
+  source: A Paper
+  runs: 5
+  curves: true
+  numbers:
+    - {for: {map: tensor_sketch, map.n_components: 64}, mean: 10, slack: 2, where: "Figure 1, TS, D = 64"}
+    - {for: {map: tensor_sketch, map.n_components: 128}, mean: 20, slack: 4, where: "Figure 1, TS, D = 128"}
+    - {for: {map: random_maclaurin, map.n_components: 64}, mean: 10, slack: 2, where: "Figure 1, RM, D = 64"}
+"""
+SAMPLES = np.random.default_rng(3).normal(1, 0.3, 8)  # each is what a sample multiplies all values by
+
+
+def judged_curves(write, factor, split="seed: 0}", more=CURVES):
+    """The judgement on rows of 10 and 20 times `factor` of the map's name, its D and the repeat."""
+    path = write(more, **{"n_components: 64": "n_components: [64, 128]", "seed: 0}": split})
+    experiment = load_experiment(path, repeats=8)
+
+    def row(trial):
+        if trial.map is None:
+            return None
+        size = trial.map.parameters["n_components"]
+        value = factor(trial.map.name, size, trial.repeat)
+        return None if value is None else fake_row(trial, {64: 0.1, 128: 0.2}[size] * value)
+
+    return judge_experiment(experiment, cells_with(experiment, row), {})
+
+
+def test_points_that_share_their_samples_are_one_observation(write):
+    """Both maps have one value in each sample; that it stands at two D makes the interval no narrower."""
+    two, one = judged_curves(write, lambda name, size, repeat: SAMPLES[repeat], "}").curves
+    assert [(c.where, len(c.points), c.samples) for c in (two, one)] == [
+        ("Figure 1, TS", 2, 8),
+        ("Figure 1, RM", 1, 8),
+    ]
+    mean, half = (
+        SAMPLES.mean(),
+        t.ppf(0.975, 7) * SAMPLES.std(ddof=1) / SAMPLES.mean() * np.sqrt(1 / 8 + 1 / 5),
+    )
+    for curve, rounding in ((two, np.log(1.05 * 1.025) / 2), (one, np.log(1.05))):
+        assert curve.ratio.number == pytest.approx(mean)
+        assert curve.ratio.interval == pytest.approx(mean * np.exp([-half - rounding, half + rounding]))
+        assert curve.verdict == COMPATIBLE
+
+
+def test_independent_points_of_a_curve_average_out(write):
+    noise = np.random.default_rng(4).normal(1, 0.3, (2, 8))
+    two = judged_curves(write, lambda name, size, repeat: noise[size // 128, repeat], "}").curves[0]
+    parts = (noise / noise.mean(axis=1, keepdims=True)).mean(axis=0)
+    half = t.ppf(0.975, 7) * parts.std(ddof=1) * np.sqrt(1 / 8 + 1 / 5) + np.log(1.05 * 1.025) / 2
+    number = np.exp(np.log(noise.mean(axis=1)).mean())
+    assert two.ratio.number == pytest.approx(number)
+    assert two.ratio.interval == pytest.approx((number * np.exp(-half), number * np.exp(half)))
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [(1.01, AGREES), (1.2, COMPATIBLE), (1.3, UNEXPLAINED), (1 / 1.3, UNEXPLAINED)]
+)
+def test_a_curve_agrees_or_differs_by_the_rule_of_a_number(write, factor, verdict):
+    judgement = judged_curves(write, lambda name, size, repeat: factor * (1 + repeat % 2 / 100), "}")
+    assert [curve.verdict for curve in judgement.curves] == [verdict] * 2
+
+
+def test_maps_that_are_drawn_on_one_sample_say_nothing_of_others(write):
+    curves = judged_curves(write, lambda name, size, repeat: 3 + SAMPLES[repeat]).curves
+    assert [(c.samples, c.ratio.interval, c.verdict) for c in curves] == [(1, None, COMPATIBLE)] * 2
+
+
+def test_a_curve_without_a_point_is_missing_and_one_of_zeros_differs(write):
+    lost = judged_curves(write, lambda name, size, repeat: 1.0 if size == 64 else None, "}").curves
+    assert [curve.verdict for curve in lost] == ["missing", AGREES]
+    exact = judged_curves(write, lambda name, size, repeat: 0.0, "}").curves
+    assert [curve.verdict for curve in exact] == [UNEXPLAINED] * 2
+
+
+def test_a_curve_is_explained_where_each_of_its_points_is(write):
+    rain = (
+        "\nclaims: [{text: Rain, id: rain, where: here, value: {map: tensor_sketch}, above: 0, kind: own}]\n"
+    )
+    why = 'explanation: Rain., evidence: ["small#rain"]}'
+    some = CURVES.replace('D = 64"}', f'D = 64", {why}')
+    verdicts = []
+    for text in (some, some.replace('D = 128"}', f'D = 128", {why}')):
+        judgement = judged_curves(write, lambda name, size, repeat: 2 + repeat / 1000, "}", text + rain)
+        verdicts.append([curve.verdict for curve in judgement.curves])
+        bullets = [item.what for item in judgement.disagreements() if "curve" in item.what]
+        assert bullets == ["Figure 1, TS: the curve of 2 points", "Figure 1, RM: the curve of 1 points"]
+    assert verdicts == [[UNEXPLAINED, EXPLAINED], [EXPLAINED, EXPLAINED]]
+
+
+def test_tallies_and_tables_count_curves_beside_numbers(write):
+    judgement = judged_curves(write, lambda name, size, repeat: 1 + repeat / 1000, "}")
+    assert in_short([judgement])[0] == "agree: 3 of 3 printed numbers; 2 of 2 printed curves"
+    assert scoreboard_line(judgement, "small")[2] == "3 agrees; 2 curves: 2 agrees"
+    table = tables(judgement)["Printed curves"].markdown(str)
+    assert [[word.strip() for word in line.split("|")[1:4]] for line in table.splitlines()[2:4]] == [
+        ["Figure 1, TS", "2", "8"],
+        ["Figure 1, RM", "1", "8"],
+    ]
+
+
+def test_a_point_of_a_curve_is_positive():
+    number = {"for": {}, "mean": 0, "where": "Figure 1, D = 64"}
+    with pytest.raises(ValidationError, match="a point of a curve needs a mean above 0"):
+        a_paper(curves=True, numbers=[number])
+    assert a_paper(numbers=[number]).rounding_of(printed(mean=0.25)) == 0.005
+    assert a_paper(numbers=[number], reading_error=0.1).rounding_of(printed(mean=0.25)) == 0.1
+
+
+@pytest.mark.parametrize(("figure", "axis"), [("1a", 0.002), ("1b", 60), ("1c", 0.5)])
+def test_what_is_read_from_a_drawing_lies_on_its_grid(figure, axis):
+    """Coordinates are whole: every error is a multiple of 1/3,612 of the axis, to its four digits."""
+    reported = load_experiment(CONFIGS / f"kar_karnick_2012/figure{figure}.yaml").reported
+    step = axis / 3612
+    assert step / 2 <= reported.reading_error < 0.51 * step
+    for number in reported.numbers:
+        digits = 0.5 * 10.0 ** (np.floor(np.log10(number.mean)) - 3)
+        assert abs(number.mean - step * round(number.mean / step)) < 1.001 * digits
