@@ -19,6 +19,7 @@ _SYMBOLS = {
     "n_components": "D",
     "h01": "H0/1",
     "h01_law": "H0/1 law",
+    "h01_unscaled": "x unscaled",
     "degree_law": "law",
     "solver_type": "-s",
 }

@@ -110,9 +110,9 @@ class ComplexMaclaurin(ComplexProducts, RandomMaclaurin):
         columns, the imaginary part of one feature is left out.
     degree_law : {"proportional", "geometric", "truncated"}, default "proportional"
         The distribution of the degrees, as in RandomMaclaurin, given N >= 1.
-    base, h01, constant, h01_law : as in RandomMaclaurin, defaults 2.0, False, True and "conditional"
+    base, h01, constant, h01_law, h01_unscaled : as in RandomMaclaurin
         The geometric distribution's p, exact columns for degrees 0 and 1, whether degree 0 is included, and
-        the distribution of the degrees with H0/1.
+        the distribution of the degrees and the factor of x with H0/1.
     random_state, n_jobs : see FeatureMap
 
     Attributes

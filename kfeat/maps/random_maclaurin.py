@@ -139,9 +139,11 @@ class RandomMaclaurin(MaclaurinProducts):
         drawn given N >= 2 (H0/1, section 6.1): 1 + d + n_components columns.
     constant : bool, default True
         False leaves degree 0 out; the map then estimates k - a_0, and kernel_offset_ is a_0.
-    h01_law : {"conditional", "unconditional"}, default "conditional"
-        Whether H0/1 draws the degrees given N >= 2, or as without H0/1, where features of degrees 0 and 1 are
-        zero columns: three of four for the geometric distribution with p = 2.
+    h01_law : {"conditional", "nonconstant", "unconditional"}, default "conditional"
+        Whether H0/1 draws the degrees given N >= 2, given N >= 1, or as without H0/1. Features of degrees 0
+        and 1 are zero columns: half, and three of four, for the geometric distribution with p = 2.
+    h01_unscaled : bool, default False
+        Whether H0/1 has exact columns x, not sqrt(a_1) x. The map is then biased by (1 - a_1) <x, y>.
     random_state, n_jobs : see FeatureMap
 
     Attributes
@@ -176,7 +178,8 @@ class RandomMaclaurin(MaclaurinProducts):
     base: Annotated[float, Gt(1), Lt(inf)] = 2.0
     h01: bool = False
     constant: bool = True
-    h01_law: Literal["conditional", "unconditional"] = "conditional"
+    h01_law: Literal["conditional", "nonconstant", "unconditional"] = "conditional"
+    h01_unscaled: bool = False
 
     def _draw(self, X: Any, rng: Generator) -> int:
         self._take_series(X)
@@ -196,6 +199,8 @@ class RandomMaclaurin(MaclaurinProducts):
                 "it is exp(-gamma (||x||^2 + ||y||^2)): set constant=True"
             )
         self.exact_ = coefficients(self.kernel_, 2)
+        if self.h01_unscaled:
+            self.exact_[1] = 1.0
         if not self.constant:
             self.kernel_offset_, self.exact_[0] = float(self.exact_[0]), 0.0
 
@@ -209,8 +214,9 @@ class RandomMaclaurin(MaclaurinProducts):
         self, rng: Generator, n: int, X: Any, first: int, even: bool = False
     ) -> Degrees:  # fmt: skip
         """Return n degrees and their weights, which are 0 below `first`."""
-        whole = self.h01 and self.h01_law == "unconditional"
-        degrees, weights = self._draw_degrees(rng, n, X, 0 if whole else first, even)
+        starts = {"conditional": first, "nonconstant": 1, "unconditional": 0}
+        start = starts[self.h01_law] if self.h01 else first
+        degrees, weights = self._draw_degrees(rng, n, X, start, even)
         return Degrees(degrees, np.where(degrees < first, 0.0, weights))
 
     def _draw_degrees(self, rng: Generator, n: int, X: Any, first: int, even: bool = False) -> Degrees:
@@ -244,9 +250,9 @@ class TruncatedMaclaurin(RandomMaclaurin):
     degree_law : {"truncated", "proportional"}, default "truncated"
         The distribution of the degrees N <= k that have a term: "truncated" in proportion to p^-(N + 1) with
         p = base, "proportional" to a_N mean(||x||^2N) on the data.
-    base, h01, constant, h01_law : as in RandomMaclaurin, defaults 2.0, False, True and "conditional"
+    base, h01, constant, h01_law, h01_unscaled : as in RandomMaclaurin
         The geometric distribution's p, exact columns for degrees 0 and 1, whether degree 0 is included, and
-        the distribution of the degrees with H0/1.
+        the distribution of the degrees and the factor of x with H0/1.
     allowed_error : float, default 0.01
         The largest absolute bias |k(x, y) - sum_{n <= k} a_n <x, y>^n| over rows of norms up to the radius.
     max_degree : int, optional

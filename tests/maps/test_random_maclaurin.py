@@ -84,15 +84,16 @@ def test_degrees_follow_their_law_and_weights_make_each_degree_unbiased(law, fir
     assert set(np.flatnonzero(counts)) >= set(np.flatnonzero(n * P >= 10))
 
 
+@pytest.mark.parametrize(("h01_law", "first"), [("unconditional", 0), ("nonconstant", 1)])
 @pytest.mark.parametrize("law", LAWS)
-def test_h01_by_the_law_unchanged_wastes_degrees_0_and_1_and_estimates_the_same(law):
-    """Three of four features of the geometric law with p = 2 are then zero columns (z < 4 at n = 20,000)."""
+def test_h01_by_a_law_from_below_degree_2_wastes_features_and_estimates_the_same(law, h01_law, first):
+    """Of the geometric law with p = 2 three of four features, or half, are zero columns (z < 4)."""
     kernel, X, n = Exponential(), X2 / 2, 20_000
     options = {"degree_law": law, "h01": True, "random_state": 0}
-    fitted = RandomMaclaurin(kernel, n, h01_law="unconditional", **options).fit(X)
+    fitted = RandomMaclaurin(kernel, n, h01_law=h01_law, **options).fit(X)
     wasted = fitted.scales_ == 0
-    assert set(fitted.degrees_[wasted]) == {0, 1}
-    share = law_of(law, kernel, 0, 2.0)[:2].sum() if law == "geometric" else wasted.mean()
+    assert set(fitted.degrees_[wasted]) == {*range(first, 2)}
+    share = law_of(law, kernel, first, 2.0)[:2].sum() if law == "geometric" else wasted.mean()
     assert abs(wasted.mean() - share) < 4 * np.sqrt(share * (1 - share) / n)
     Z = fitted.transform(X)
     assert np.abs(Z @ Z.T - kernel(X)).max() < 0.05
@@ -113,6 +114,8 @@ def test_h01_columns_are_the_first_two_terms_and_the_rest_estimates_the_others()
     np.testing.assert_array_equal(without.transform(X), Z[:, 1:])
     assert without.kernel_offset_ == 1.5**2
     np.testing.assert_allclose(fitted.transform(csr_array(X)), Z, rtol=1e-12)
+    unscaled = RandomMaclaurin(kernel, 300, h01=True, h01_unscaled=True, random_state=0).fit(X)
+    np.testing.assert_array_equal(unscaled.transform(X), np.hstack([Z[:, :1], X, Z[:, 5:]]))
 
 
 def rows_with_outliers():
