@@ -179,19 +179,17 @@ def _curve_ratio(points: Sequence[NumberVerdict]) -> tuple[int, PrintedRatio]:
     if min(means) <= 0:  # a map that is exact
         return len(samples), PrintedRatio(0.0, None, UNEXPLAINED)
     ratio = fmean(log(mean / number.mean) for mean, (number, _) in zip(means, pairs, strict=True))
-    parts = [
-        fmean(values[sample] / mean for values, mean in zip(all_values, means, strict=True))
-        for sample in samples
-    ]
-    ours, interval = Summary.of(parts), None
+    scaled = list(zip(all_values, means, strict=True))
+    parts = [fmean(values[sample] / mean for values, mean in scaled) for sample in samples]
+    ours, half = Summary.of(parts), inf
     if ours.error is not None:
         error = ours.error[0] * sqrt(1 + ours.n), ours.error[1]  # the paper has one sample
         rounding = fmean(log1p(reported.rounding_of(number) / number.mean) for number, _ in pairs)
         half = welch_half_width(error) + rounding
-        interval = ratio - half, ratio + half
     slack = fmean(log1p(reported.slack_of(number) / number.mean) for number, _ in pairs)
-    ends = interval and (exp(interval[0]), exp(interval[1]))
-    return ours.n, PrintedRatio(exp(ratio), ends, held_against(interval, slack))
+    verdict = held_against((ratio - half, ratio + half), slack)
+    interval = None if half == inf else (exp(ratio - half), exp(ratio + half))
+    return ours.n, PrintedRatio(exp(ratio), interval, verdict)
 
 
 def _time_ratio(cell: Cell, name: str, printed: str) -> PrintedRatio:
