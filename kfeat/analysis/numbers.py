@@ -11,8 +11,8 @@ as ours do. A difference of which nothing is random is known up to the rounding 
 The points of a *curve* share their samples, which are random splits, so that together they are one
 observation. By the same rule a curve is judged by L, the mean over its points of log(ours / printed). A
 sample's part q is the mean over the points of its value over the mean of all n samples there. The standard
-error of L is sd(q) sqrt(1 / n + 1 / runs) with n - 1 degrees of freedom: the paper's runs are assumed to have
-a sample each, and to vary as ours do. A single sample has no interval, however many maps are drawn on it.
+error of L is sd(q) sqrt(1 / n + 1) with n - 1 degrees of freedom: the paper's runs are assumed to have one
+sample, which varies as ours do. A single sample of ours has no interval, however many maps are drawn on it.
 
 A standard deviation is *alike* if the 95 % F interval of ours over the printed one contains 1, else *wider*
 or *narrower*. A time is *alike* if ours is within a factor TIME_FACTOR of the printed one, else *quicker* or
@@ -179,19 +179,17 @@ def _curve_ratio(points: Sequence[NumberVerdict]) -> tuple[int, PrintedRatio]:
     if min(means) <= 0:  # a map that is exact
         return len(samples), PrintedRatio(0.0, None, UNEXPLAINED)
     ratio = fmean(log(mean / number.mean) for mean, (number, _) in zip(means, pairs, strict=True))
-    parts = [
-        fmean(values[sample] / mean for values, mean in zip(all_values, means, strict=True))
-        for sample in samples
-    ]
-    ours, interval = Summary.of(parts), None
+    scaled = list(zip(all_values, means, strict=True))
+    parts = [fmean(values[sample] / mean for values, mean in scaled) for sample in samples]
+    ours, half = Summary.of(parts), inf
     if ours.error is not None:
-        error = ours.error[0] * sqrt(1 + ours.n / (pairs[0][0].runs or reported.runs)), ours.error[1]
+        error = ours.error[0] * sqrt(1 + ours.n), ours.error[1]  # the paper has one sample
         rounding = fmean(log1p(reported.rounding_of(number) / number.mean) for number, _ in pairs)
         half = welch_half_width(error) + rounding
-        interval = ratio - half, ratio + half
     slack = fmean(log1p(reported.slack_of(number) / number.mean) for number, _ in pairs)
-    ends = interval and (exp(interval[0]), exp(interval[1]))
-    return ours.n, PrintedRatio(exp(ratio), ends, held_against(interval, slack))
+    verdict = held_against((ratio - half, ratio + half), slack)
+    interval = None if half == inf else (exp(ratio - half), exp(ratio + half))
+    return ours.n, PrintedRatio(exp(ratio), interval, verdict)
 
 
 def _time_ratio(cell: Cell, name: str, printed: str) -> PrintedRatio:

@@ -188,8 +188,8 @@ def _curves(judgement: Judgement) -> Table:
         lines.append([curve.where, *counts, _ratio(curve.ratio)[0], curve.verdict])
     rule = (
         "a curve is one observation, since its points share their samples: ours / paper is the geometric "
-        "mean over its points, with the 95 % interval of the samples, ours and the paper's; its verdict is "
-        "that of a number, with the mean slack of its points"
+        "mean over its points, with the 95 % interval of our samples and of the one that the paper is taken "
+        "to have; its verdict is that of a number, with the mean slack of its points"
     )
     return _table(("curve", "points", "samples", *_RATIO), lines, (0, 3, 4), notes=[rule] if lines else [])
 

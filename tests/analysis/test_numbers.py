@@ -314,7 +314,7 @@ def test_points_that_share_their_samples_are_one_observation(write):
     ]
     mean, half = (
         SAMPLES.mean(),
-        t.ppf(0.975, 7) * SAMPLES.std(ddof=1) / SAMPLES.mean() * np.sqrt(1 / 8 + 1 / 5),
+        t.ppf(0.975, 7) * SAMPLES.std(ddof=1) / SAMPLES.mean() * np.sqrt(1 / 8 + 1),
     )
     for curve, rounding in ((two, np.log(1.05 * 1.025) / 2), (one, np.log(1.05))):
         assert curve.ratio.number == pytest.approx(mean)
@@ -326,7 +326,7 @@ def test_independent_points_of_a_curve_average_out(write):
     noise = np.random.default_rng(4).normal(1, 0.3, (2, 8))
     two = judged_curves(write, lambda name, size, repeat: noise[size // 128, repeat], "}").curves[0]
     parts = (noise / noise.mean(axis=1, keepdims=True)).mean(axis=0)
-    half = t.ppf(0.975, 7) * parts.std(ddof=1) * np.sqrt(1 / 8 + 1 / 5) + np.log(1.05 * 1.025) / 2
+    half = t.ppf(0.975, 7) * parts.std(ddof=1) * np.sqrt(1 / 8 + 1) + np.log(1.05 * 1.025) / 2
     number = np.exp(np.log(noise.mean(axis=1)).mean())
     assert two.ratio.number == pytest.approx(number)
     assert two.ratio.interval == pytest.approx((number * np.exp(-half), number * np.exp(half)))
