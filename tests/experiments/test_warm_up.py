@@ -88,13 +88,14 @@ def test_the_time_limit_holds_in_the_warm_up_with_a_second_more(write):
     assert named[named.index(("train", -WARM_UP)) :][1:3] == [None, ("train", 0.0)]
 
 
-def test_memory_for_all_features_is_written_to_first(trial, monkeypatch):
-    shapes, ones = [], np.ones
+def test_memory_for_all_features_and_the_solver_is_written_to_first(trial, monkeypatch):
+    sizes, ones = [], np.ones
 
     def spy(shape, *arguments, **options):
-        shapes.append(shape)
+        sizes.append(shape)
         return ones(shape, *arguments, **options)
 
     monkeypatch.setattr(module.np, "ones", spy)
     row = run(trial)
-    assert (row["n_train"], sum(row["columns"].values())) in shapes
+    features = row["n_train"] * sum(row["columns"].values())
+    assert 4 * features + 16 * features in sizes  # in single precision, and as nodes of LIBLINEAR
