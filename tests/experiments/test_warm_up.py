@@ -1,5 +1,6 @@
 """What a first call costs beyond later ones is paid before a trial's clock starts."""
 
+from dataclasses import replace
 from time import sleep
 
 import numpy as np
@@ -58,6 +59,15 @@ def test_the_warm_up_sees_few_rows_of_all_classes(trial, fits):
     few, whole = calls
     assert len(few) <= WARM_UP_ROWS + 10 < len(whole)
     assert set(few) == set(whole) == set(range(10))
+
+
+def test_a_class_of_a_single_row_is_among_the_few(trial, fits, monkeypatch):
+    data = module.load_data(trial, mirror=None, offline=True)
+    y = np.zeros_like(data.y_train)
+    y[7] = 1
+    monkeypatch.setattr(module, "load_data", lambda *_, **__: replace(data, y_train=y))
+    run(trial)
+    assert set(fits[0][0]) == {0, 1}
 
 
 def test_a_warm_up_changes_no_number(write):
