@@ -26,7 +26,8 @@ class Shown:
 
     `busy`: it comes from times of a busy machine. `sign`: it is a bound. `runs`: the number of timed runs of
     a mean time, if it is 1 or smaller than the cell's number of runs; a ratio has the smaller of two.
-    `unconverged`: it depends on a solver that did not converge.
+    `unconverged`: it depends on a solver that did not converge. `in_ratios`: what ratios take in the place of
+    the value, such as the geometric mean of times.
     """
 
     value: float | None
@@ -34,16 +35,20 @@ class Shown:
     sign: Literal["", "> ", "< "] = ""
     runs: int | None = None
     unconverged: bool = False
+    in_ratios: float | None = None
 
     def over(self, other: "Shown") -> "Shown":
         """Return the ratio of two numbers; it has no value if a time is too short, or both are bounds."""
-        if self.value is None or not other.value or (self.sign and other.sign):
+        top, bottom = (
+            number.value if number.in_ratios is None else number.in_ratios for number in (self, other)
+        )
+        if top is None or not bottom or (self.sign and other.sign):
             return Shown(None)
         sign: Literal["", "> ", "< "] = "< " if other.sign else self.sign
         busy = self.busy or other.busy
         runs = [number.runs for number in (self, other) if number.runs is not None and not busy]
         unconverged = self.unconverged or other.unconverged
-        return Shown(self.value / other.value, busy, sign, min(runs, default=None), unconverged)
+        return Shown(top / bottom, busy, sign, min(runs, default=None), unconverged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +101,16 @@ class Cell:
         """Return whether its repeats are random: by a map or by a random split."""
         return not self.trial.exact or self.trial.protocol.random
 
+    @cached_property
+    def timed(self) -> list[Row]:
+        """Return the timed rows with the number of threads and the memory mode that most of them have."""
+        alike = grouped(filter(counts_as_timed, self.rows), lambda row: (row["threads"], row.get("memory")))
+        return max(alike.values(), key=len, default=[])
+
     @property
     def timed_runs(self) -> int:
         """Return the number of its rows whose seconds count."""
-        return sum(map(counts_as_timed, self.rows))
+        return len(self.timed)
 
     @property
     def unconverged(self) -> list[Row]:
@@ -125,37 +136,39 @@ class Cell:
         regression = known is not None and known.build().task == "regression"
         return QUANTITIES["relative_error" if regression else "accuracy"]
 
-    def of(self, name: str, busy: bool = False) -> Summary | None:
+    def of(self, name: str, busy: bool = False, logs: bool = False) -> Summary | None:
         """Return a quantity over the runs that have it and count; None if there are none.
 
         Seconds count only on an idle machine, and only if no run was stopped: otherwise the mean would be
         that of the fastest runs. With `busy`, all runs that have ended count, and rows of a busy machine are
-        used if there are no others.
+        used if there are no others. With `logs`, as in ratios and claims, seconds have their geometric mean.
         """
-        return self._over(name, busy, of_ended=busy)
+        return self._over(name, busy, of_ended=busy, logs=logs)
 
-    def _over(self, name: str, busy: bool, of_ended: bool) -> Summary | None:
-        key = name, busy, of_ended
+    def _over(self, name: str, busy: bool, of_ended: bool, logs: bool) -> Summary | None:
+        key = name, busy, of_ended, logs
         if key not in self._known:
-            self._known[key] = self._of(self.named(name), busy, of_ended)
+            self._known[key] = self._of(self.named(name), busy, of_ended, logs)
         return self._known[key]
 
     @cached_property
-    def _known(self) -> dict[tuple[str, bool, bool], Summary | None]:
+    def _known(self) -> dict[tuple[str, bool, bool, bool], Summary | None]:
         return {}
 
-    def _of(self, quantity: Quantity, busy: bool, of_ended: bool) -> Summary | None:
+    def _of(self, quantity: Quantity, busy: bool, of_ended: bool, logs: bool) -> Summary | None:
         if quantity.derive:
-            value = quantity.derive(lambda other: self._over(other, busy, of_ended))
+            value = quantity.derive(lambda other: self._over(other, busy, of_ended, logs=True))
             return None if value is None else Summary(value, None, len(self.rows))
         rows = self.rows
         if quantity.timed:
             if self.stopped and not of_ended:
                 return None
-            rows = [row for row in rows if counts_as_timed(row)] or (rows if busy else [])
+            rows = self.timed or (rows if busy else [])
         values = [value for row in rows if (value := quantity.read(row)) is not None]
         if not values:
             return None
+        if quantity.timed and logs:
+            return Summary.of_logs(values)
         if quantity.timed or quantity.measured or self.drawn:
             return Summary.of(values)
         return Summary.of([mean(values)])  # repeats that are not random are one observation
@@ -166,13 +179,14 @@ class Cell:
         return self.of(SCORE)
 
     def mean(self, name: str, busy: bool = False) -> float | None:
-        """Return the mean of a quantity over the runs that `of` counts."""
-        summary = self.of(name, busy)
+        """Return the mean of a quantity over the runs that `of` counts; of seconds, the geometric mean."""
+        summary = self.of(name, busy, logs=True)
         return summary.mean if summary else None
 
     def is_busy(self, name: str) -> bool:
         """Return whether the quantity is known only from times of a busy machine."""
-        return self._over(name, False, of_ended=True) is None and self.of(name, busy=True) is not None
+        timed = self._over(name, busy=False, of_ended=True, logs=False)
+        return timed is None and self.of(name, busy=True) is not None
 
     @property
     def bound(self) -> "Shown | None":
@@ -191,7 +205,9 @@ class Cell:
         busy = not timed or self.is_busy(what)
         if ended is None:
             return Shown(min(limits), busy, "> ")
-        return Shown((sum(limits) + ended.n * ended.mean) / (len(limits) + ended.n), busy, "> ")
+        whole = (sum(limits) + ended.n * ended.mean) / (len(limits) + ended.n)
+        in_ratios = Summary.of_logs([*limits, *[self.mean(what, busy=True) or 0.0] * ended.n]).mean
+        return Shown(whole, busy, "> ", in_ratios=in_ratios)
 
     def shown(self, name: str) -> "Shown":
         """Return a quantity as tables show it.
@@ -211,6 +227,7 @@ class Cell:
             busy,
             runs=summary.n if few and not busy else None,
             unconverged=quantity.solved and bool(self.unconverged),
+            in_ratios=self.mean(name, busy=True),
         )
 
 
@@ -259,13 +276,16 @@ def error_of(cell: Cell, name: str = SCORE) -> Error | None:
     """Return the standard error of a cell's quantity and its degrees of freedom; None if it is not known.
 
     A number that is not random has no error, such as the score of the exact kernel SVM on a given split; but
-    memory, for example, varies from run to run. A single random score has no known error.
+    memory, for example, varies from run to run. A single random score has no known error. Seconds of a solver
+    that did not converge in all runs vary at least as those of all its runs do, timed or not.
     """
-    summary, quantity = cell.of(name), cell.named(name)
+    summary, quantity = cell.of(name, logs=True), cell.named(name)
     if summary is None:
         return None
     if quantity.timed:
-        return time_error(summary)
+        every = [seconds for row in cell.rows if (seconds := quantity.read(row)) is not None]
+        unsteady = Summary.of_logs(every) if quantity.solved and cell.unconverged else None
+        return time_error(summary, unsteady.sd / unsteady.mean if unsteady and unsteady.sd else 0.0)
     if quantity.measured:
         return summary.error
     return error_with_ties(summary, quantity, cell.rows) if cell.drawn else KNOWN

@@ -51,6 +51,7 @@ from kfeat.analysis.statistics import (
     Interval,
     Summary,
     error_with_ties,
+    ratio_interval,
     spread_ratio_interval,
     welch_half_width,
 )
@@ -194,11 +195,11 @@ def _curve_ratio(points: Sequence[NumberVerdict]) -> tuple[int, PrintedRatio]:
 
 def _time_ratio(cell: Cell, name: str, printed: str) -> PrintedRatio:
     low, high = seconds_printed(printed)
-    ours, error = cell.of(name), error_of(cell, name)
+    ours, error = cell.of(name, logs=True), error_of(cell, name)
     if ours is None or error is None:
         return PrintedRatio(0.0, None, MISSING)
-    half = welch_half_width(error)
-    interval = (max(0.0, ours.mean - half) / high, (ours.mean + half) / low if low else inf)
+    ends = ratio_interval(ours.mean, error, 1.0, KNOWN) or (0.0, inf)
+    interval = (ends[0] / high, ends[1] / low if low else inf)
     theirs = (low + high) / 2 if low else high
     number = ours.mean / theirs
     quicker = low > 0 and number < 1 / TIME_FACTOR

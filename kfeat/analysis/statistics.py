@@ -39,6 +39,18 @@ class Summary:
             middle = mean(values)
         return cls(middle, stdev(values) if len(values) > 1 else None, len(values))
 
+    @classmethod
+    def of_logs(cls, values: Sequence[float]) -> "Summary":
+        """Return the geometric mean m of at least one value, and m times the standard deviation of the logs.
+
+        It is 0 if a value is not positive, such as a time too short for the clock.
+        """
+        if min(values) <= 0 or len(values) == 1:  # exp(log(x)) would round
+            return cls(max(0.0, min(values)), None, len(values))
+        logs = cls.of([log(value) for value in values])
+        middle = exp(logs.mean)
+        return cls(middle, None if logs.sd is None else middle * logs.sd, logs.n)
+
     @property
     def error(self) -> Error | None:
         """Return the standard error sd / sqrt(n) with its degrees of freedom, or None for a single run."""
@@ -133,20 +145,20 @@ def growth_exponent(
     return slope, (slope - half, slope + half)
 
 
-def time_error(time: Summary) -> Error:
-    """Return the standard error of a mean time, with its degrees of freedom.
+def time_error(time: Summary, least: float = 0.0) -> Error:
+    """Return the standard error of a geometric mean time (`Summary.of_logs`), with its degrees of freedom.
 
-    For fewer than three runs, the standard deviation is the larger of their own and one of TIME_DEVIATIONS
-    times the mean. These are learnt from the published cells with at least three timed runs: for 95 % of the
-    pairs of runs of a cell, the interval of their ratio contains 1. If the deviations of cells have a scaled
-    inverse chi-square distribution with f degrees of freedom, a time has Student's distribution with f of
-    them; its likelihood is largest near f = 3 for times above a second. (With 10 % above a second and 25 %
-    below, taken as certain, that interval contained 1 for 99 % of the pairs below 0.03 s, 95 % up to a
-    second, and 85 % above.)
+    For fewer than three runs, the standard deviation is the larger of their own and one of TIME_DEVIATIONS,
+    or `least`, times the mean. These are learnt from the published cells with at least three timed runs: for
+    95 % of the pairs of runs of a cell, the interval of their ratio contains 1. If the deviations of cells
+    have a scaled inverse chi-square distribution with f degrees of freedom, a time has Student's distribution
+    with f of them; its likelihood is largest near f = 3 for times above a second. (With 10 % above a second
+    and 25 % below, taken as certain, that interval contained 1 for 99 % of the pairs below 0.03 s, 95 % up to
+    a second, and 85 % above.)
     """
     if time.error is not None and time.n >= FEW:
         return time.error
-    assumed = TIME_DEVIATIONS[bisect(TIME_LIMITS, time.mean)]
+    assumed = max(TIME_DEVIATIONS[bisect(TIME_LIMITS, time.mean)], least)
     return max(assumed * time.mean, time.sd or 0.0) / sqrt(time.n), TIME_FREEDOM
 
 

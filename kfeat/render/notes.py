@@ -1,17 +1,17 @@
 """The sentences that a reader needs beside a table, and the one that ends a run."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from kfeat.analysis.cells import PHASES, Cell, Shown, best_of, by_setting, exact_of, paired
+from kfeat.analysis.cells import PHASES, Cell, Shown, best_of, by_setting, exact_of, grouped, paired
 from kfeat.analysis.claim_cases import interval_of, references
 from kfeat.analysis.names import Names
 from kfeat.analysis.statistics import LEVEL
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.quantities import SCORE, Quantity
+from kfeat.experiments.quantities import SCORE, Quantity, at
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.render.paper_table import Ratio, paper_table_notes, shown
 from kfeat.render.switches import ranking_notes
@@ -19,6 +19,13 @@ from kfeat.render.table import BUSY, MISSING, RAISED, UNCONVERGED, factor_text, 
 
 BOUND = "after >: the time limit, in CPU seconds of the trial's own work, at which it was stopped."
 SPREAD = "mean ± standard deviation over the runs"
+GEOMETRIC = " A ratio of times, here and in claims, is one of geometric means over the timed runs."
+# What times should share to be compared, and how a row says it.
+RESOURCES: dict[str, Callable[[Row], str]] = {
+    "machines": lambda row: f"on {_machine(row['environment'])}",
+    "numbers of threads": lambda row: f"with {row['threads']} thread{'s' * (row['threads'] > 1)}",
+    "memory modes": lambda row: row.get("memory", "in_core").replace("_", " "),
+}
 
 
 def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
@@ -120,15 +127,16 @@ def _of_times(cells: Sequence[Cell]) -> list[str]:
     """Return what the columns of seconds are; nothing where no trial has any of them."""
     threads = sorted({row["threads"] for cell in cells for row in cell.rows})
     count = f"threads: {', '.join(map(str, threads)) or MISSING}"
+    geometric = GEOMETRIC * any(cell.timed_runs > 1 for cell in cells)
     if any(cell.trial.solver for cell in cells):
         return [
             f"map, train, test: CPU seconds, {SPREAD} (map: fitting the map and mapping the training rows; "
             f"test: mapping and predicting the test rows; {count}). "
             "speed-up: map + train of the exact kernel SVM, of several the one that scores best, over the "
-            "method's.",
+            f"method's.{geometric}",
         ]
     if any(cell.of("map", busy=True) for cell in cells):
-        return [f"map: CPU seconds of fitting the map and mapping all rows, {SPREAD} ({count})."]
+        return [f"map: CPU seconds of fitting the map and mapping all rows, {SPREAD} ({count}).{geometric}"]
     return []
 
 
@@ -159,7 +167,9 @@ def cautions(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
             f"{BUSY}: a time of a busy machine, or made from one: other programs ran beside the trials, or "
             "several trials at once. No verdict uses it; `kfeat run --retime` runs these trials again."
         )
-    lines += _of_machines(cells) + _unconverged(cells) + _different_scores(cells)
+    for what, said_by in RESOURCES.items():
+        lines += _of_resource(what, said_by, cells)
+    lines += _of_caches(cells) + _unconverged(cells) + _different_scores(cells)
     unverified = [row["dataset"] for cell in cells for row in cell.rows if not row["verified"]]
     lines += [
         f"unverified: {name}: no hash of these data is published or pinned; their fingerprint stands in the "
@@ -169,23 +179,40 @@ def cautions(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     return lines
 
 
-def _of_machines(cells: Sequence[Cell]) -> list[str]:
-    """Return which methods' seconds come from which machines, where a ratio of two could mix machines."""
+def _of_resource(what: str, said_by: Callable[[Row], str], cells: Sequence[Cell]) -> list[str]:
+    """Return which methods' seconds were taken with which resource, where a ratio of two could mix them."""
     groups: dict[tuple[str, ...], list[str]] = {}
     names = Names(cells)
     for cell in cells:
-        rows = [row for row in (*cell.rows, *cell.stopped) if counts_as_timed(row)] or cell.rows
-        if machines := tuple(sorted({_machine(row["environment"]) for row in rows})):
-            groups.setdefault(machines, []).append(f"'{names.of(cell)}'")
-    if len({machine for machines in groups for machine in machines}) < 2:
+        rows = [*cell.timed, *filter(counts_as_timed, cell.stopped)] or cell.rows
+        if values := tuple(sorted(set(map(said_by, rows)))):
+            groups.setdefault(values, []).append(f"'{names.of(cell)}'")
+    if len({value for values in groups for value in values}) < 2:
         return []
-    *few, most = sorted(groups, key=lambda machines: len(groups[machines]))
-    parts = [f"of {', '.join(groups[machines])} on {' and on '.join(machines)}" for machines in few]
-    parts.append(f"of all {'others ' if few else ''}on {' and on '.join(most)}")
-    return [
-        f"different machines: the seconds were taken {'; '.join(parts)}. A ratio of times from different "
-        "machines compares these too, not the methods alone."
-    ]
+    *few, most = sorted(groups, key=lambda values: len(groups[values]))
+    parts = [f"of {', '.join(groups[values])} {' and '.join(values)}" for values in few]
+    parts.append(f"of all {'others ' if few else ''}{' and '.join(most)}")
+    return [f"different {what}: the seconds were taken {'; '.join(parts)}. {_compares(what)}"]
+
+
+_cache_mb = at("solve", "cache_mb")
+
+
+def _of_caches(cells: Sequence[Cell]) -> list[str]:
+    """Return the kernel caches of the exact kernel SVMs of each data set, where they differ."""
+    names, parts = Names(cells), []
+    for peers in grouped(cells, lambda cell: cell.setting[:2]).values():
+        caches = {
+            names.of(cell): sorted({f"{size:,.0f} MB" for row in cell.rows if (size := _cache_mb(row))})
+            for cell in peers
+        }
+        if len({size for sizes in caches.values() for size in sizes}) > 1:
+            parts += [f"'{name}' {' and '.join(sizes)}" for name, sizes in caches.items() if sizes]
+    return [f"different kernel caches: {'; '.join(parts)}. {_compares('kernel caches')}"] if parts else []
+
+
+def _compares(what: str) -> str:
+    return f"A ratio of times from different {what} compares these too, not the methods alone."
 
 
 def _machine(environment: Mapping[str, Any]) -> str:

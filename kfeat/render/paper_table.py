@@ -77,7 +77,7 @@ def ratio(over: Cell | None, under: Cell | None, name: str) -> Ratio:
     number = over.shown(name).over(under.shown(name))
     if over is under:
         return Ratio(replace(number, runs=None))
-    a, b = over.of(name), under.of(name)
+    a, b = over.of(name, logs=True), under.of(name, logs=True)
     errors = error_of(over, name), error_of(under, name)
     if a is None or b is None or errors[0] is None or errors[1] is None or number.value is None:
         return Ratio(number)

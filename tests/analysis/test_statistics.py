@@ -1,6 +1,7 @@
 """Intervals cover at their level, and single runs count for what they are."""
 
 from bisect import bisect
+from dataclasses import replace
 from math import inf
 from operator import itemgetter
 from pathlib import Path
@@ -24,6 +25,7 @@ from kfeat.analysis.statistics import (
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.quantities import QUANTITIES
 from kfeat.experiments.row import ROWS, counts_as_timed, read_rows
+from kfeat.render.paper_table import ratio
 from tests.cells import cells_with, fake_row
 
 
@@ -103,12 +105,61 @@ def test_few_timed_runs_are_taken_to_spread(make_cells):
             row["seconds"] = {"train": {"cpu": value, "wall": value}}
         return error_of(cell, "train")
 
+    def of_logs(*seconds):
+        return np.exp(np.mean(np.log(seconds))) * np.std(np.log(seconds), ddof=1)
+
     assert error(8.0) == (pytest.approx(8 * 0.1), 3)
     assert error(8.0, 8.0) == (pytest.approx(8 * 0.1 / 2**0.5), 3)
     assert error(0.8) == (pytest.approx(0.8 * 0.2), 3)
     assert error(0.02) == (pytest.approx(0.02 * 0.1), 3)
-    assert error(4.0, 12.0) == (pytest.approx(4.0), 3)
-    assert error(7.0, 8.0, 9.0) == (pytest.approx(1 / 3**0.5), 2)
+    assert error(4.0, 12.0) == (pytest.approx(of_logs(4, 12) / 2**0.5), 3)
+    assert error(7.0, 8.0, 9.0) == (pytest.approx(of_logs(7, 8, 9) / 3**0.5), 2)
+
+
+def with_times(make_cells, exact, *runs, **more):
+    """The cells of an exact SVM with one time and of Tensor Sketch with these; ~ marks a busy machine."""
+    cells = make_cells([0.85] * len(runs), **more)
+    for cell in cells:
+        times = runs if cell.trial.map else [exact]
+        for row, time in zip(cell.rows, times, strict=False):
+            row["timed"] = not str(time).startswith("~")
+            seconds = float(str(time).removeprefix("~"))
+            row["seconds"] = {"train": {"cpu": seconds, "wall": seconds}}
+    return next(cell for cell in cells if cell.trial.exact), sketch(cells)
+
+
+def test_a_ratio_of_times_is_one_of_geometric_means(make_cells):
+    """One run that took a hundred times as long moves the mean from 2 to 41, the ratio by 2.5."""
+    exact, mapped = with_times(make_cells, 20.0, 2.0, 2.0, 2.0, 2.0, 200.0)
+    assert mapped.of("train").mean == pytest.approx(41.6)
+    assert mapped.mean("train") == pytest.approx(2 * 100**0.2)
+    number = ratio(exact, mapped, "train")
+    assert number.number.value == pytest.approx(10 / 100**0.2)
+    assert number.interval[0] < 10 < number.interval[1]
+    assert with_times(make_cells, 20.0, 2.0, 0.0)[1].mean("train") == 0  # too short for the clock
+
+
+def test_a_single_time_is_worth_little_where_a_solver_did_not_converge(make_cells):
+    """As with five splits of which the timed one did not converge: 212 s, and 18 to 25 s the others."""
+    runs = (212.0, "~25", "~18", "~18", "~20")
+    steady, unsteady = (
+        error_of(with_times(make_cells, 66.0, *runs, solve={"converged": converged})[1], "train")
+        for converged in (True, False)
+    )
+    assert steady == (pytest.approx(21.2), 3)
+    assert unsteady == (pytest.approx(212 * np.std(np.log([212, 25, 18, 18, 20]), ddof=1)), 3)
+
+
+def test_times_of_different_threads_are_not_pooled(make_cells):
+    _, mapped = with_times(make_cells, 8.0, 1.0, 4.0, 4.0)
+    for row, threads in zip(mapped.rows, (2, 1, 1), strict=True):
+        row["threads"] = threads
+    assert (mapped.of("train").mean, mapped.timed_runs) == (4.0, 2)
+    mapped.rows[1]["memory"] = mapped.rows[2]["memory"] = "out_of_core"
+    mapped = replace(mapped)  # without what it has computed
+    assert (mapped.of("train").mean, mapped.timed_runs) == (4.0, 2)
+    mapped.rows[2]["threads"] = 2
+    assert replace(mapped).timed_runs == 1
 
 
 @pytest.mark.slow

@@ -50,6 +50,48 @@ def test_a_table_with_times_of_two_machines_says_which_are_whose(experiment):
     ]
 
 
+def test_a_table_with_times_of_several_threads_or_memory_modes_says_which_are_whose(experiment):
+    def said(**of_exact):
+        def row(trial):
+            more = of_exact if trial.exact else {}
+            return fake_row(trial, 0.8, **more)
+
+        found = cautions(experiment, cells_with(experiment, row))
+        return [line for line in found if line.startswith("different")]
+
+    assert said() == []
+    assert said(threads=2) == [
+        "different numbers of threads: the seconds were taken of 'exact, LIBSVM' with 2 threads; of all "
+        "others with 1 thread. A ratio of times from different numbers of threads compares these too, not "
+        "the methods alone."
+    ]
+    (line,) = said(memory="out_of_core")
+    assert "of 'exact, LIBSVM' out of core; of all others in core." in line
+
+
+def test_a_table_names_the_kernel_caches_that_differ_on_the_same_data(write):
+    experiment = load_experiment(write(), ["kernel.degree=[2, 3]"], maps=["exact"])
+
+    def said(*sizes):
+        def row(trial):
+            size = sizes[trial.kernel.parameters["degree"] - 2]
+            return fake_row(trial, 0.8, solve={"converged": True, "cache_mb": size})
+
+        return [line for line in cautions(experiment, cells_with(experiment, row)) if "cache" in line]
+
+    assert said(7018.0, 7018.0) == []
+    assert said(7018.0, None) == []
+    (line,) = said(7018.0, 11664.0)
+    assert line.startswith("different kernel caches: ")
+    assert line.count("7,018 MB") == line.count("11,664 MB") == 1
+
+
+def test_the_note_on_times_tells_of_geometric_means_where_there_are_several_runs(experiment, make_cells):
+    words = "is one of geometric means over the timed runs"
+    assert words in " ".join(notes(experiment, make_cells([0.8, 0.8])))
+    assert words not in " ".join(notes(experiment, make_cells([0.8])))
+
+
 def test_every_reason_of_a_failure_is_told_once(experiment, trials, make_rows):
     rows = make_rows([0.8] * 4)
     for row, reason in zip(

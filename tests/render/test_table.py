@@ -2,7 +2,7 @@
 
 import csv
 import io
-from math import exp, sqrt
+from math import exp, log, sqrt
 
 import pytest
 
@@ -175,17 +175,17 @@ def test_times_of_all_runs_have_no_mark_and_a_deviation_in_the_list(three):
     assert seconds_of(three, cells)[1:3] == ("1.0 mins", "2.0 secs")
     exact, sketch, _ = records(three, cells, spread=True)
     assert values(exact, "train", "speed-up") == ["60.0 ± 1.0", "1×"]
-    assert values(sketch, "train", "speed-up", "runs") == ["2.0 ± 0.5", "30×", "3/3"]
+    assert values(sketch, "train", "speed-up", "runs") == ["2.0 ± 0.5", "30.6×", "3/3"]
     assert not any(MARK in line or "timed:" in line for line in notes(three, cells))
 
 
 def test_a_time_of_one_run_or_of_a_part_of_them_says_so(three):
     cells = cells_of(three, [60.0], [1.5, -9.0, 2.5])
-    shown = ("1.0 mins¹ (1/3 runs)", "2.0 secs²", "30×¹ [14.1, 63.7] (1/3 runs)")
+    shown = ("1.0 mins¹ (1/3 runs)", "2.0 secs²", "31×¹ [14.4, 66.9] (1/3 runs)")
     assert seconds_of(three, cells)[1:4] == shown
     exact, sketch, _ = records(three, cells, spread=True)
     assert values(exact, "train", "speed-up", "runs") == ["60.0", "1×", "1/3"]
-    assert values(sketch, "train", "speed-up", "runs") == ["2.0 ± 0.7", "30×¹", "3/3, 2 timed"]
+    assert values(sketch, "train", "speed-up", "runs") == ["2.0 ± 0.7", "31×¹", "3/3, 2 timed"]
     said = notes(three, cells)
     assert [line[:4] for line in said if MARK in line] == ["¹, ²"]
     assert any(line.startswith("timed: how many of the runs ") for line in said)
@@ -202,13 +202,13 @@ def test_the_csv_has_deviations_counts_and_the_intervals_of_ratios(three):
     assert values(sketch, "train_cpu_seconds", "train_cpu_seconds_sd") == ["1.75", "0.3536"]
     assert (exact["train_cpu_seconds_sd"], exact["ratio: RM / TS"]) == ("", "")
     # Two runs are too few to tell a spread: theirs is the one they show, with the degrees of freedom of few.
-    spread = (0.25 / 1.75, TIME_FREEDOM)
+    spread = (log(2.0 / 1.5) / 2, TIME_FREEDOM)
     for name, ratio, half in (
         ("speed_up", 60, welch_half_width(spread, (0.1, TIME_FREEDOM))),
         ("ratio: RM / TS", 8, welch_half_width(spread)),
     ):
         found = [float(sketch[f"{name}{end}"]) for end in ("", "_low", "_high")]
-        expected = [ratio / 1.75 * end for end in (1, exp(-half), exp(half))]
+        expected = [ratio / sqrt(1.5 * 2.0) * end for end in (1, exp(-half), exp(half))]
         assert found == pytest.approx(expected, rel=1e-3)
 
 

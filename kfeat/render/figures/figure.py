@@ -305,7 +305,7 @@ def _mark(at: float, choice: Choice, name: str) -> Mark | None:
     """Return the ratio over / for of a quantity, whose relative variance is the sum of both."""
     if choice.cell is None or choice.over is None:
         return None
-    top, bottom = choice.over.of(name, busy=True), choice.cell.of(name, busy=True)
+    top, bottom = (cell.of(name, busy=True, logs=True) for cell in (choice.over, choice.cell))
     if top is None or bottom is None or not bottom.mean:
         return None
     ratio, sd = top.mean / bottom.mean, None
