@@ -5,6 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy import special
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
@@ -12,6 +13,7 @@ from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import (
     KERNELS,
     Compositional,
+    DotProductKernel,
     Exponential,
     Gaussian,
     Laplacian,
@@ -22,7 +24,9 @@ from kfeat.kernels import (
     VovkInfinite,
     VovkReal,
 )
+from kfeat.maps import CompositionalMaclaurin, Nystrom, RandomMaclaurin
 from kfeat.parameters import parameter_model
+from kfeat.solvers import Libsvm
 
 
 def dot(x, y):
@@ -334,3 +338,48 @@ def test_what_has_no_value_is_refused():
         Compositional(inner=Gaussian(-1.0))(rows(40))
     with pytest.raises(DataError, match="not finite"):
         Compositional(Exponential(), Linear())(100 * rows(40))
+
+
+class Sine(DotProductKernel):
+    """sin(scale <x, y>), whose coefficient of degree 3 is negative; `scale` may be a heuristic's name."""
+
+    bandwidth = "scale"
+    formula = "sin(<x, y>)"
+
+    def __init__(self, scale=1.0):
+        self.scale = scale
+
+    def _learnt(self, X, rule, random_state):
+        return 1.0
+
+    def maclaurin(self, n_terms):
+        n = np.arange(n_terms)
+        signs = np.where(n % 2, 2 - n % 4, 0)
+        return signs * np.exp(n * np.log(self.scale) - special.gammaln(n + 1))
+
+    def _f(self, t):
+        return np.sin(self.scale * t)
+
+
+@pytest.mark.parametrize("sine", [Sine(), Sine("median")], ids=str)
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda sine, X: sine.resolve(X)(X),
+        lambda sine, X: sine.resolve(X).diagonal(X),
+        lambda sine, X: sine.resolve(X).against(X),
+        lambda sine, X: Sum([Gaussian(), sine]).resolve(X)(X),
+        lambda sine, X: Compositional(inner=sine).resolve(X)(X),
+        lambda sine, X: Compositional(sine.resolve(X))(X),
+        lambda sine, X: RandomMaclaurin(sine, 1, random_state=0).fit(X),  # no degree that it draws is 3
+        lambda sine, X: CompositionalMaclaurin(Compositional(sine.resolve(X)), random_state=0).fit(X),
+        lambda sine, X: Nystrom(sine, 5).fit(X),
+        lambda sine, X: Libsvm(sine).fit(X, np.arange(len(X)) % 2),
+    ],
+)
+def test_a_negative_coefficient_is_refused_and_named(sine, use):
+    """Kar & Karnick 2012, Theorem 1: sin(<x, y>) is no kernel, as the two rows (1/2) and (1) show."""
+    assert np.linalg.eigvalsh(np.sin(np.outer([0.5, 1], [0.5, 1])))[0] < 0
+    X = rows(40)
+    with pytest.raises(UnsupportedKernelError, match=r"negative Maclaurin coefficient a_3 = -0\.166667, so"):
+        use(sine, X)

@@ -10,7 +10,7 @@ from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 from scipy import special
 
-from kfeat.errors import DataError
+from kfeat.errors import DataError, UnsupportedKernelError
 from kfeat.kernels.base import (
     BandwidthRule,
     Kernel,
@@ -21,6 +21,8 @@ from kfeat.kernels.base import (
     squared_norms,
 )
 from kfeat.parameters import Degree
+
+MOST_TERMS = 4097  # of an infinite series whose signs are checked
 
 
 class DotProductKernel(Kernel):
@@ -40,6 +42,23 @@ class DotProductKernel(Kernel):
     @abstractmethod
     def _f(self, t: NDArray[Any]) -> NDArray[Any]:
         """Return f(t); t may be overwritten."""
+
+    def check(self) -> None:
+        """Raise ParameterError for a parameter, UnsupportedKernelError for a negative coefficient a_n.
+
+        With a_n < 0 the kernel is not positive definite in every dimension (Kar & Karnick 2012, Theorem 1).
+        """
+        super().check()
+        if self.bandwidth and isinstance(getattr(self, self.bandwidth), str):
+            return  # the series is known when the heuristic is a number
+        with np.errstate(all="ignore"):  # infinite coefficients
+            a = self.maclaurin(MOST_TERMS if self.last_degree is None else self.last_degree + 1)
+        if (a < 0).any():
+            n = int(np.argmax(a < 0))
+            raise UnsupportedKernelError(
+                f"{self!r} has the negative Maclaurin coefficient a_{n} = {a[n]:g}, so it is not positive "
+                "definite in every dimension (Kar & Karnick 2012, Theorem 1): take another kernel"
+            )
 
     def _diagonal(self, X: Any) -> NDArray[Any]:
         t = squared_norms(X)

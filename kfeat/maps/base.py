@@ -234,8 +234,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _kernel_for(self, X: Any, rng: Generator) -> Kernel:
         kernel = self.default_kernel if self.kernel is None else self.kernel
         self.check_kernel(kernel)
-        kernel.check()
         resolved: Kernel = clone(kernel).resolve(X, rng)  # the caller may change the given kernel
+        resolved.check()
         return resolved
 
     def check_kernel(self, kernel: object) -> None:

@@ -52,14 +52,8 @@ def terms(kernel: Kernel, last: int) -> Array:
 
 
 def coefficients(kernel: Kernel, n_terms: int) -> Array:
-    """Return a_0 .. a_{n_terms - 1}; raises UnsupportedKernelError if one is negative or not finite."""
+    """Return a_0 .. a_{n_terms - 1}; raises UnsupportedKernelError if one is not finite."""
     a = series_of(kernel).maclaurin(n_terms)
-    if (a < 0).any():
-        n = int(np.argmax(a < 0))
-        raise UnsupportedKernelError(
-            f"Random Maclaurin needs a series without negative coefficients, got a_{n} = {a[n]:g} "
-            f"of {kernel!r}: such a kernel is not positive definite in every dimension"
-        )
     if not np.isfinite(a).all():
         n = int(np.argmin(np.isfinite(a)))
         raise UnsupportedKernelError(

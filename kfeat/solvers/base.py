@@ -285,9 +285,9 @@ def resolved_kernel(kernel: Any, X: Any) -> Kernel:
         raise UnsupportedKernelError(
             f"kernel: expected one of kfeat.kernels, such as Polynomial(2), got {kernel!r}"
         )
-    kernel.check()
-    own: Kernel = clone(kernel)  # the caller may change and reuse the given kernel
-    return own.resolve(X, 0)
+    own: Kernel = clone(kernel).resolve(X, 0)  # the caller may change and reuse the given kernel
+    own.check()
+    return own
 
 
 def class_factors(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:

@@ -265,6 +265,13 @@ def test_classes_of_kfeats_own_bases_are_used_as_they_are():
     assert "expected a registered map, or a FeatureMap of kfeat" in refusal("run", config(maps=stacked))
 
 
+def test_a_kernel_of_a_file_with_a_negative_coefficient_is_refused():
+    Path("derived.py").write_text(DERIVED.replace("== 2) * 1.0", "== 2) * -1.0"))
+    maps = [{"name": "nystrom"}]
+    refused = refusal("run", config(kernel={"name": "derived.py:Square"}, maps=maps))
+    assert "maps[0]: Square() has the negative Maclaurin coefficient a_2 = -1, so it is not" in refused
+
+
 @pytest.mark.parametrize(
     ("kernel", "named"),
     [

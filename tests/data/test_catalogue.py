@@ -57,6 +57,20 @@ def test_every_entry_is_whole():
         assert all(by_path.setdefault(file.path, file) == file for file in files), name
 
 
+def test_the_sizes_are_those_of_table_1_of_chang_et_al():
+    """Its n are those of training files; its MNIST has the 778 pixels that LIBSVM's test file has."""
+    table_1 = {
+        "cpu": (6554, 21),
+        "census": (18186, 119),
+        "years": (463715, 90),
+        "adult": (32561, 123),
+        "mnist": (60000, 778),
+        "covertype": (581012, 54),
+    }
+    ours = {name: registry()[name].shape["train"] for name in table_1}
+    assert {name: size for name, size in ours.items() if size != table_1[name]} == {"mnist": (60000, 784)}
+
+
 @pytest.mark.usefixtures("entered")
 def test_life_of_a_dataset(tmp_path):
     before = describe("toy", tmp_path)

@@ -153,6 +153,15 @@ def test_a_kernel_of_one_term_attains_the_lemmas_and_misses_what_is_printed(stat
     assert reached == {False: pytest.approx(1), True: pytest.approx(printed)}
 
 
+def test_lemma_5_measures_the_steepest_change_of_the_error():
+    """One sign is 1 or -1, so the error is 3 x y for N = 1 and else -x y; its change is 6 at x = y = 1."""
+    points = np.linspace(-1, 1, 41)[:, None]
+    feature_map = RandomMaclaurin(Linear(), 1, random_state=0)
+    measure = MaclaurinBound("lemma_5", n_draws=20, n_rows=50)
+    reached = measured(measure, feature_map, points)["bound"]["reached"]
+    assert reached == pytest.approx(3 * (2 - 0.05) / (2 * (1 + 4)))  # between 1 and 0.95
+
+
 def test_what_theorem_8_promises_is_kept():
     found = of(maclaurin(Exponential()), "theorem_8")
     eps = found["promised_error"]

@@ -104,6 +104,10 @@ def test_a_broken_map_goes_beyond_the_bounds():
     assert [each["bound_ratio"] for each in small] == [pytest.approx(1), pytest.approx(1.2)]
 
 
+def test_lemma_4_is_about_the_pairs_alone():
+    assert ratio(4, degree=3, cosine=0.5, n_draws=2) == ratio(4, HalfSketch, 3, cosine=0.5, n_draws=2) < 1
+
+
 def test_lemma_6_fails_where_the_extended_bound_holds():
     assert ratio("extended", degree=3) < 0.9 < 1.5 < ratio(6, degree=3)
 

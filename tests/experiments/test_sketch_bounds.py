@@ -5,6 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from kfeat.errors import DataError
+from kfeat.experiments.measures import sketch_bounds
 from kfeat.experiments.measures.sketch_bounds import (
     Pairs,
     corrected,
@@ -13,6 +15,8 @@ from kfeat.experiments.measures.sketch_bounds import (
     lemma_6,
     lemma_7,
     lemma_10,
+    tensor_error,
+    tensor_power,
 )
 from tests.maps.test_sketches import tensor_sketch_variance
 
@@ -105,3 +109,15 @@ def test_lemma_10_says_nothing_below_50_features_or_of_rows_with_few_values():
     assert (lemma_10(pairs_of(spread, spread, 2, 60), 1)[1] < 1).any()
     for D in (50, 200, 1000, 10**5, 10**7):
         assert (lemma_10(pairs_of(few, few, 2, D), 1)[1] > 1).all()
+
+
+def test_lemma_4_holds_for_the_tensor_product_and_for_no_other(monkeypatch):
+    np.testing.assert_array_equal(tensor_power(np.array([[1.0, 3.0]]), 2), [[1, 3, 3, 9]])
+    x, y = np.random.default_rng(0).standard_normal((2, 10, 6))
+    for degree in (1, 2, 3, 4):
+        for pairs in (pairs_of(x, y, degree, 1), pairs_of(x, x, degree, 1)):
+            assert tensor_error(pairs) < 1
+    monkeypatch.setattr(sketch_bounds, "tensor_power", lambda x, degree: x**degree)
+    assert tensor_error(pairs_of(x, y, 2, 1)) > 1e6
+    with pytest.raises(DataError, match="the tensor product of the pairs takes"):
+        tensor_error(pairs_of(x, y, 40, 1))

@@ -55,6 +55,7 @@ from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.experiments.measures import Clock, Measure, register
 from kfeat.experiments.quantities import Quantity, at
 from kfeat.kernels import Compositional, DotProductKernel, Gaussian, Kernel, Laplacian
+from kfeat.kernels.base import exact_distances
 from kfeat.maps import CompositionalMaclaurin, RandomFourier, RandomMaclaurin
 from kfeat.maps.random_maclaurin import ROUNDING, series_terms, value_at
 
@@ -256,7 +257,7 @@ def _bound(log_factor: float, divisor: float, C: float, eps: float) -> Bound:
 
 
 Numbers = NDArray[np.float64]
-Statement = Literal["lemma_4", "lemma_6", "lemma_7", "pair", "theorem_8", "theorem_9"]
+Statement = Literal["lemma_4", "lemma_5", "lemma_6", "lemma_7", "pair", "theorem_8", "theorem_9"]
 STEP = 1e-5  # of the central differences, beside points of size 1
 
 
@@ -269,6 +270,8 @@ class MaclaurinBound(Measure):
     formulas of `kfeat.experiments.measures.maclaurin_bounds`, as `printed` or corrected:
 
     lemma_4: the largest |Z(x) Z(y)| of one feature over C.
+    lemma_5: the largest |E(x, y) - E(x', y')| / r over 2 L, with E the error of all features, r the larger of
+    ||x - x'|| and ||y - y'||, and L the sum of Lemmas 6 and 7.
     lemma_6: the largest ||grad_x k(x, y)|| over its bound, without features.
     lemma_7: the largest ||grad_x Z(x) Z(y)|| of one feature over its bound.
     pair: the error that a share `delta` of the draws exceeds, over the error that the bound for one pair
@@ -333,6 +336,10 @@ class MaclaurinBound(Measure):
         of_kernel, of_law = (kernel, self.radius), (feature_map.base, self.printed)
         if self.statement == "lemma_6":
             return {"reached": largest_slope(kernel, x) / kernel_slope(*of_kernel, self.printed)}
+        if self.statement == "lemma_5":
+            largest = max(largest_change(drawn, x) for drawn in (first, *maps))
+            L = kernel_slope(*of_kernel, self.printed) + estimator_slope(*of_kernel, d, *of_law)
+            return {"reached": largest / (2 * L)}
         if self.statement == "lemma_4":
             largest = max(float((features(drawn, x) ** 2).max()) for drawn in (first, *maps))
             return {"reached": largest / estimator_bound(*of_kernel, *of_law)}
@@ -411,6 +418,18 @@ def largest_estimator_slope(fitted: Any, x: Numbers) -> float:
     """Return the largest ||grad_x Z_i(x)|| |Z_i(y)| among the features and points."""
     steep = slopes(lambda at: features(fitted, at), x).max(axis=0)
     return float((steep * np.abs(features(fitted, x)).max(axis=0)).max())
+
+
+def largest_change(fitted: Any, x: Numbers) -> float:
+    """Return the largest |E(x, y) - E(x', y')| / r among the points, r = max(||x - x'||, ||y - y'||)."""
+    Z = np.asarray(fitted.transform(x))
+    errors, distances = Z @ Z.T - fitted.kernel_(x), exact_distances(x, x)
+    largest = 0.0
+    for of_x, from_x in zip(errors, distances, strict=True):
+        changes = np.abs(of_x[:, None, None] - errors)  # by y, x' and y'
+        r = np.maximum(from_x[:, None], distances[:, None, :])
+        largest = max(largest, float((changes[r > 0] / r[r > 0]).max()))
+    return largest
 
 
 def largest_value(kernel: Any, radius: float) -> float:

@@ -33,6 +33,7 @@ from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.experiments.measures import Clock, Measure, register
 from kfeat.experiments.quantities import Quantity, at
 from kfeat.kernels import Linear, Polynomial
+from kfeat.memory import check_memory
 
 Numbers = NDArray[np.float64]
 
@@ -193,6 +194,23 @@ VARIANCE_BOUNDS: dict[int | str, Callable[[Pairs], Numbers]] = {
 }
 
 
+def tensor_power(x: Numbers, degree: int) -> Numbers:
+    """Return x^(p), the tensor product of each of m points with itself, p times, shape (m, d^p)."""
+    power = x
+    for _ in range(degree - 1):
+        power = np.einsum("mi,mj->mij", power, x).reshape(len(x), -1)
+    return power
+
+
+def tensor_error(pairs: Pairs) -> float:
+    """Return the largest |<x^(p), y^(p)> - <x, y>^p| over its bound by rounding, d^p eps ||x||^p ||y||^p."""
+    p, (m, d) = pairs.degree, pairs.x.shape
+    check_memory("the tensor product of the pairs", 24 * m * d**p, "take fewer rows or features", DataError)
+    products = np.einsum("mi,mi->m", tensor_power(pairs.x, p), tensor_power(pairs.y, p))
+    rounding = np.finfo(np.float64).eps * d**p * pairs.norms ** (p / 2)
+    return float((np.abs(products - pairs.kernel) / rounding).max())
+
+
 def largest_product(pairs: Pairs) -> float:
     """Return R^2p with R the largest 1-norm of all points: Lemma 8's bound of |Z|."""
     return float(max(np.abs(points).sum(axis=1).max() for points in (pairs.x, pairs.y)) ** (2 * pairs.degree))
@@ -245,6 +263,8 @@ class BoundRatio(Measure):
     y = x). A bound that holds gives at most 1, up to the error of the draws. By `lemma`, with the formulas of
     `sketch_bounds`:
 
+    4: the largest |<x^(p), y^(p)> - <x, y>^p|, which is 0, over a bound of its rounding error; x^(p) has all
+    d^p products of p coordinates, and Lemma 5 is y = x. It needs no draws.
     6, "extended", "corrected": the mean squared error over the bound of the variance (Lemma 6, for p = 1
     Lemma 3; arXiv 2505.08146; a bound that holds for all x and y), mean over the pairs.
     7, 10: the share of errors of at least eps over the bound of its probability, mean over the pairs, at the
@@ -268,7 +288,7 @@ class BoundRatio(Measure):
         ),
     )  # fmt: skip
 
-    lemma: Literal[6, 7, 8, 9, 10, "extended", "corrected"]
+    lemma: Literal[4, 6, 7, 8, 9, 10, "extended", "corrected"]
     n_rows: Annotated[int, Ge(3)] = 50
     n_draws: Annotated[int, Ge(2)] = 400
     cosine: Annotated[float, Gt(0), Le(1)] = 1.0
@@ -293,6 +313,8 @@ class BoundRatio(Measure):
             )
 
     def _ratio(self, drawn: Estimates) -> dict[str, float]:
+        if self.lemma == 4:
+            return {"bound_ratio": tensor_error(drawn.pairs)}
         if self.lemma in VARIANCE_BOUNDS:
             bound = VARIANCE_BOUNDS[self.lemma](drawn.pairs)
             return {"bound_ratio": float(((drawn.errors**2).mean(axis=0) / bound).mean())}
