@@ -326,8 +326,9 @@ class Component:
         return {key: value for key, value in self.given.items() if key not in self.numeric()}
 
     def description(self) -> dict[str, Any]:
-        """Return the name, the version, every parameter of its numbers, and given ones of its seconds alone."""
-        numbers = self._resources() | {key: map_components(self.parameters[key], Component.description) for key in self.numeric()}
+        """Return the name, the version and the parameters, as plain JSON; of resources only given ones."""
+        numbers = {key: map_components(self.parameters[key], Component.description) for key in self.numeric()}
+        numbers |= self._resources()
         if self.place is not None:
             numbers = {**self.cls.defaults(), **numbers}
         return {"name": self.name, "version": self.cls.algorithm_version, **numbers}
