@@ -72,9 +72,9 @@ def test_nystrom_is_exact_with_enough_landmarks(strings, landmarks):
 
 
 def test_maps_of_vectors_refuse_it(strings):
-    with pytest.raises(UnsupportedKernelError, match="TensorSketch cannot approximate .*nystrom"):
+    with pytest.raises(UnsupportedKernelError, match=r"TensorSketch cannot approximate .*nystrom"):
         TensorSketch(ObjectKernel(shared)).fit(strings[0])
-    with pytest.raises(ParameterError, match="'kmeans\\+\\+' need vectors"):
+    with pytest.raises(ParameterError, match=r"'kmeans\+\+' need vectors"):
         Nystrom(ObjectKernel(shared), n_components=5, landmarks="kmeans++").fit(strings[0])
 
 
