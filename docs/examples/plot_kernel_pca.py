@@ -3,8 +3,8 @@ Kernel PCA through a map
 ========================
 
 PCA on the features of a map approximates kernel PCA, in time that grows with n and not with n². Here are the
-first two components of handwritten digits under a Gaussian kernel: by scikit-learn's ``KernelPCA``, and by PCA
-on features. Random features need more columns than Nystrom, whose columns are made for the data.
+first two components of handwritten digits under a Gaussian kernel, by scikit-learn's ``KernelPCA`` and by
+PCA on features. Random features need more columns than Nystrom, whose columns are made for the data.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,9 @@
 A kernel of strings: exact against Nystrom
 ==========================================
 
-A kernel need not be one of vectors. ``ObjectKernel`` takes a function of two lists of objects, here the spectrum
-kernel of Leslie, Eskin & Noble (2002), which counts the substrings of length 4 that two sequences share. The
-exact SVM and Nystrom take it; maps that need vectors refuse it.
+A kernel need not be one of vectors. ``ObjectKernel`` takes a function of two lists of objects. Here it is the
+spectrum kernel of Leslie, Eskin & Noble (2002), which counts the substrings of length 4 that two sequences
+share. The exact SVM and Nystrom take it; maps that need vectors refuse it.
 """
 
 from time import process_time
@@ -21,7 +21,7 @@ from kfeat.maps import Nystrom
 from kfeat.solvers import Libsvm, Newton
 
 # %%
-# The data: sequences of 80 letters. The positive ones have the motif ``TGACGTCA``, with one letter drawn anew.
+# The data: sequences of 80 letters. The positive ones have the motif ``TGACGTCA``, one letter drawn anew.
 
 rng = np.random.default_rng(0)
 
