@@ -41,9 +41,7 @@ class Clusters:
         start = process_time()
         labels = MiniBatchKMeans(10, n_init=3, random_state=0).fit_predict(feature_map.fit_transform(X))
         mapped = process_time()
-        rows = decomposition.KernelPCA(kernel="precomputed").fit_transform(
-            feature_map.kernel_(X)
-        )  # k-means of all of it
+        rows = decomposition.KernelPCA(kernel="precomputed").fit_transform(feature_map.kernel_(X))
         exact = KMeans(10, n_init=3, random_state=0).fit_predict(rows)
         seconds = process_time() - mapped
         again = KMeans(10, n_init=3, random_state=1).fit_predict(rows)
