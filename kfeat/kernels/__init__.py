@@ -10,6 +10,7 @@ from kfeat.kernels.dot_product import (
     VovkInfinite,
     VovkReal,
 )
+from kfeat.kernels.objects import ObjectKernel
 from kfeat.kernels.shift_invariant import Gaussian, Laplacian, Matern, ShiftInvariantKernel
 
 KERNELS: dict[str, type[Kernel]] = {
@@ -35,6 +36,7 @@ __all__ = [
     "Laplacian",
     "Linear",
     "Matern",
+    "ObjectKernel",
     "Polynomial",
     "ShiftInvariantKernel",
     "Sum",

@@ -23,11 +23,50 @@ from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.parameters import check_parameters
 
 
+class Objects:
+    """Rows that are objects, in the place of a matrix (n, 1): the operand of an ObjectKernel."""
+
+    ndim, dtype = 2, np.dtype(np.float64)  # the dtype is that of the kernel's values
+
+    def __init__(self, items: NDArray[Any]) -> None:
+        self.items = items
+        self.shape = (len(items), 1)
+
+    @classmethod
+    def of(cls, X: Any) -> "Objects":
+        """Return the objects of a sequence, such as a list of strings, or of a column of them.
+
+        Raises DataError for anything else.
+        """
+        if isinstance(X, cls):
+            return X
+        if isinstance(X, str | bytes) or not hasattr(X, "__len__") or issparse(X):
+            raise DataError(f"expected a list or an array of objects, got {type(X).__name__}")
+        rows = X.to_numpy() if hasattr(X, "to_numpy") else X
+        if isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.shape[1] == 1:
+            rows = rows[:, 0]
+        items = np.empty(len(rows), dtype=object)
+        items[:] = [*rows]
+        return cls(items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, rows: Any) -> "Objects":
+        return Objects(self.items[rows])
+
+    def astype(self, dtype: Any, copy: bool = True) -> "Objects":
+        """Return the same rows: objects have no precision."""
+        return self
+
+
 def as_operand(X: Any) -> Any:
     """Return X as a dense or canonical CSR array of float32 or float64; without a copy if it already is one.
 
     Raises DataError if X is not a matrix of real numbers.
     """
+    if isinstance(X, Objects):
+        return X
     try:
         A = canonical(X) if issparse(X) else np.asarray(X)
         if A.dtype == object and hasattr(X, "iloc"):  # a data frame with columns of several types
@@ -187,8 +226,8 @@ class Kernel(Estimator):
         features or if kernel values are not finite.
         """
         self.check()
-        A = as_operand(X)
-        B = A if Y is None else as_operand(Y)
+        A = self.operand(X)
+        B = A if Y is None else self.operand(Y)
         if A.shape[1] != B.shape[1]:
             raise DataError(f"X has {A.shape[1]} features and Y has {B.shape[1]}: give both the same")
         try:
@@ -209,6 +248,10 @@ class Kernel(Estimator):
         Y = dense_if_quicker(as_operand(Y))
         Y = Y if issparse(Y) else np.asfortranarray(Y)  # Y.T is what CSR rows are multiplied with
         return lambda X: self._tile(X, Y)
+
+    def operand(self, X: Any) -> Any:
+        """Return rows in the form that the kernel computes with; raises DataError for others."""
+        return as_operand(X)
 
     def parts(self) -> Sequence["Kernel"]:
         """Return the kernels of which this kernel consists."""
@@ -242,7 +285,7 @@ class Kernel(Estimator):
     def diagonal(self, X: Any) -> NDArray[Any]:
         """Return k(X[i], X[i]), shape (n,)."""
         self.check()
-        A = as_operand(X)
+        A = self.operand(X)
         with np.errstate(all="ignore"):
             values = self._diagonal(A).astype(A.dtype, copy=False)
         check_finite(values, f"values of {self!r}")

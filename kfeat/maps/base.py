@@ -28,8 +28,8 @@ from threadpoolctl import ThreadpoolController
 
 from kfeat.diagnostics import Diagnosis, diagnose
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
-from kfeat.kernels import KERNELS, Kernel
-from kfeat.kernels.base import Estimator, canonical, check_finite, generator
+from kfeat.kernels import KERNELS, Kernel, ObjectKernel
+from kfeat.kernels.base import Estimator, Objects, canonical, check_finite, generator
 from kfeat.memory import check_memory
 from kfeat.parameters import Jobs, check_parameters
 
@@ -75,6 +75,8 @@ def map_in_blocks(
 
 def block_of(X: Any, rows: slice, dtype: np.dtype[Any]) -> Any:
     """Return these rows of X; a view if X is C-ordered and has this dtype."""
+    if isinstance(X, Objects):
+        return X[rows]
     if not issparse(X):
         return np.ascontiguousarray(X[rows], dtype=dtype)
     start, stop = X.indptr[rows.start], X.indptr[rows.stop]
@@ -217,7 +219,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         check_parameters(self)
         if hasattr(self, "_n_features_out"):
             del self._n_features_out  # until it is fitted again
-        X = validate_data(self, canonical(X), accept_sparse="csr")
+        X = self._rows(X)
         rng = generator(self.random_state)
         self.kernel_offset_ = 0.0
         self.kernel_ = self._kernel_for(X, rng)
@@ -230,6 +232,13 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                 f"{name}: {error}: take fewer components, or data of fewer features"
             ) from None
         return self
+
+    def _rows(self, X: Any, reset: bool = True) -> Any:
+        """Return X, checked; `reset` sets the number of its features, else it must be that of fit."""
+        if isinstance(self.kernel, ObjectKernel):
+            self.n_features_in_ = 1
+            return Objects.of(X)
+        return validate_data(self, canonical(X), accept_sparse="csr", reset=reset)
 
     def _kernel_for(self, X: Any, rng: Generator) -> Kernel:
         kernel = self.default_kernel if self.kernel is None else self.kernel
@@ -259,7 +268,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         by block.
         """
         check_is_fitted(self)
-        X = validate_data(self, canonical(X), accept_sparse="csr", reset=False)
+        X = self._rows(X, reset=False)
         dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
         shape = (X.shape[0], self._n_features_out)
         if out is None:
@@ -323,7 +332,7 @@ def checked_output(out: Array, shape: tuple[int, int], dtype: DTypeLike, X: Any)
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype or not out.flags.writeable:
         found = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise DataError(f"out: expected a writeable array of {dtype} {shape}, got {found}")
-    if np.shares_memory(out, X.data if issparse(X) else X):
+    if not isinstance(X, Objects) and np.shares_memory(out, X.data if issparse(X) else X):
         raise DataError("out: expected a separate array, got one that shares memory with X")
     return out
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Kernel
-from kfeat.kernels.base import as_operand, canonical
+from kfeat.kernels.base import Objects, as_operand, canonical
 from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.memory import check_memory
 from kfeat.parameters import Components, did_you_mean
@@ -43,6 +43,8 @@ def k_means(kernel: Kernel, X: Any, c: int, rng: Generator) -> Indices:
     Each row is drawn with a probability in proportion to its squared Euclidean distance from the nearest row
     drawn before; the best of 2 + log c such draws is taken, as in scikit-learn.
     """
+    if isinstance(X, Objects):
+        raise ParameterError("Nystrom: landmarks 'kmeans++' need vectors, not objects; take another rule")
     check_memory("a copy of the data in double precision", 8 * X.size, "take fewer rows", ParameterError)
     drawn = cluster.kmeans_plusplus(X.astype(np.float64), c, random_state=int(rng.integers(2**31 - 1)))[1]
     return np.unique(drawn)  # rows repeat if there are fewer than c different ones

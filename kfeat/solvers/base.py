@@ -25,8 +25,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from kfeat.batches import Batches, Rows
 from kfeat.errors import DataError, ParameterError, SolverError, UnsupportedKernelError
-from kfeat.kernels import Kernel, Linear
-from kfeat.kernels.base import Estimator, canonical
+from kfeat.kernels import Kernel, Linear, ObjectKernel
+from kfeat.kernels.base import Estimator, Objects, canonical
 from kfeat.parameters import check_parameters
 
 
@@ -201,6 +201,9 @@ class Solver(Estimator):
             y = self._targets_beside(X, y)
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        elif isinstance(getattr(self, "kernel", None), ObjectKernel):
+            X, self.n_features_in_ = Objects.of(X), 1
+            y = checked_targets(X, y)
         else:
             X, y = validation.validate_data(self, canonical(X), y, y_numeric=regression, **ROWS)
             check_size("features", X)
@@ -225,11 +228,7 @@ class Solver(Estimator):
             raise DataError(
                 f"{type(self).__name__} needs all rows at once; solvers that take batches: {able}"
             )
-        y = validation.column_or_1d(np.asarray(y))
-        validation.check_consistent_length(X, y)
-        if y.dtype.kind == "f":
-            validation.assert_all_finite(y, input_name="y")
-        return y
+        return checked_targets(X, y)
 
     def _report(self, subproblems: Sequence[Subproblem]) -> None:
         """Set the attributes that describe how the solver ended."""
@@ -256,6 +255,8 @@ class Solver(Estimator):
                     f"have {X.shape[1]}"
                 )
             return X
+        if isinstance(getattr(self, "kernel", None), ObjectKernel):
+            return Objects.of(X)
         return validation.validate_data(self, canonical(X), reset=False, **ROWS)
 
     def __sklearn_tags__(self) -> Any:
@@ -267,6 +268,15 @@ class Solver(Estimator):
         else:
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
+
+
+def checked_targets(X: Any, y: Any) -> NDArray[Any]:
+    """Return y (n,), checked to have one finite number or one label for each row of X."""
+    y = validation.column_or_1d(np.asarray(y))
+    validation.check_consistent_length(X, y)
+    if y.dtype.kind == "f":
+        validation.assert_all_finite(y, input_name="y")
+    return y
 
 
 def check_size(what: str, values: Any) -> None:
