@@ -68,7 +68,7 @@ def new_config(
         split = {"kind": kind, "train": TRAIN, "column": place}
     raw, dataset, remarks = described_file(data, target=target, test=test, task=task, reading=reading)
     if split is None:
-        classes = raw.task == "classification" and min(class_counts(raw, raw.y).values()) > 1
+        classes = raw.task == "classification" and min(class_counts(raw, raw.y).values()) >= FOLDS
         split = split_of(raw, "stratified" if classes else "fraction")
     split_indices(Protocol.model_validate({"split": split}).split, raw, 0)  # raises where it cannot be
     return config_text(raw, dataset, path, remarks, split)

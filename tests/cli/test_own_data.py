@@ -395,5 +395,6 @@ def test_a_metric_that_does_not_suit_is_one_sentence(metric, told):
 def test_a_class_with_one_row_is_one_sentence():
     table("own.csv", "a,y", lambda i: f"{i % 9},{'xyz'[2 if i == 5 else i % 2]}", 60)
     succeed("new", "own.csv", "--target", "y")
-    (sentence,) = refusal("tune", "own.yaml").splitlines()
+    first = "protocol.split={kind: in_order, n_train: 40}"
+    (sentence,) = refusal("tune", "own.yaml", "--set", first).splitlines()
     assert "the class z has a single training row" in sentence
