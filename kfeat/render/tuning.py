@@ -143,7 +143,8 @@ def tests(result: SearchResult, width: int | None) -> str:
         lines.append([", ".join(names), _method(scored), *_numbers(scored.score, row, metric)])
     row = result.boosting
     score = row.get("score", -inf)
-    method = "HistGradientBoosting of scikit-learn" + (f" ({row['failed']})" if "failed" in row else "")
+    why = row.get("failed", "" if row else "the budget had no time for it")
+    method = "HistGradientBoosting of scikit-learn" + (f" ({why})" if why else "")
     lines.append(["boosting", method, *_numbers(score, row.get("test", {}), metric)])
     headers = ("trained on all training rows", "method", f"folds: {title(metric)}", "test", "train (s)",
                "1,000 rows (s)")  # fmt: skip
