@@ -38,7 +38,7 @@ from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.component import read_component
 from kfeat.kernels.base import as_operand, squared_norms
 from kfeat.memory import check_memory
-from kfeat.own.candidates import Candidate, Entry, Facts, model_of, rounded
+from kfeat.own.candidates import Candidate, Entry, Facts, model_of, options_of, rounded
 from kfeat.parameters import did_you_mean
 from kfeat.solvers import Newton
 from kfeat.solvers.base import scores as linear_values
@@ -319,8 +319,7 @@ class Scorer:
         rows, splits = self.folds(n)
         data = self._under(candidate.scale)
         X, y, values = data.X_train[rows], data.y_train[rows], sorted(values)
-        weights = {"class_weight": candidate.class_weight} if candidate.class_weight else {}
-        options = {**self._options, **weights}
+        options = options_of(candidate, self._options)
         if candidate.exact:
             kernel = read_component(candidate.kernel, "kernel").build().resolve(X, self._seed)
             scores = self._exact_scores(kernel, candidate.kernel, X, y, values, splits, options)

@@ -97,10 +97,15 @@ class Facts:
         return "squares" if self.task == "regression" else "squared_hinge"
 
 
+def options_of(candidate: Candidate, options: Entry) -> Entry:
+    """Return the options of a candidate's classifier: the config's, its weights, a bias if it is linear."""
+    weights = {"class_weight": candidate.class_weight} if candidate.class_weight else {}
+    return {**({"bias": 1.0} if candidate.linear else {}), **options, **weights}
+
+
 def solver_of(candidate: Candidate, value: float, options: Entry) -> Entry:
     """Return the solver of a candidate as a config's entry; with the `options` of the config's own."""
-    if candidate.class_weight:
-        options = {**options, "class_weight": candidate.class_weight}
+    options = options_of(candidate, options)
     if candidate.loss == "squares":
         return {"name": "kernel_ridge" if candidate.exact else "ridge", "alpha": value}
     if candidate.exact:

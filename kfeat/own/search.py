@@ -143,13 +143,13 @@ SEARCH = 0.7  # share of the budget after which no candidate begins; the rest tr
 FIRST_SHARE = 0.2  # the largest share of the budget for the first entries, before any goes up a rung
 ONE_CANDIDATE = 0.25  # share of the budget: a candidate that takes longer is ended
 QUICK = 0.04  # share of the budget: candidates that take less go up a rung before slower ones
-SPARE = 0.1  # share of the budget that the linear model and boosting have at least
+SPARE = 0.15  # share of the budget that the linear model and boosting have at least
 CLOSING = 2.0  # seconds that writing the table and the figure takes
 MOST_OWN = 3
 MOST = 200  # candidates of one search
 STALE = 15  # candidates in a row without a better one after which the search ends
 GAIN = 0.04  # share of the slack that counts as better
-AT_LEAST = 10.0  # seconds for the linear model, whatever the budget
+AT_LEAST, BOOSTING = 10.0, 5.0  # seconds for the linear model, and for boosting, whatever the budget
 PATHS = {
     ("C", False): [10.0**k for k in range(-1, 4)],
     ("C", True): [1.0, 10.0, 100.0],
@@ -299,9 +299,11 @@ class Search:
         result = SearchResult(facts, self._scored(), best, own, n_kept=n_kept, constant=constant)
         if not facts.n_test:
             return result
-        chosen = [one for one in dict.fromkeys((best, result.quick, result.exact, result.linear)) if one]
-        tests = {one: self._test(one, facts.n_train) for one in chosen}
-        return replace(result, tests=tests, boosting=self._boosting(best.n))
+        tests = {one: self._test(one, facts.n_train) for one in (best, result.linear) if one}
+        boosting = self._boosting(best.n)
+        others = [one for one in (result.quick, result.exact) if one and one not in tests]
+        tests |= {one: self._test(one, facts.n_train) for one in others}
+        return replace(result, tests=tests, boosting=boosting)
 
     def _at_once(self, candidate: Candidate, n: int, end: float) -> None:
         """Score a candidate by a time of its own."""
@@ -316,7 +318,9 @@ class Search:
         key = digest(["boosting", n])[:16]
         row = self._log.rows.get(key, {"failed": ""})
         if "failed" in row:
-            answer = self._scorer.ask("boosting", max(self._end, monotonic() + SPARE * self._budget), n=n)
+            answer = self._scorer.ask(
+                "boosting", max(self._end, monotonic() + max(SPARE * self._budget, BOOSTING)), n=n
+            )
             row = {} if answer is None else self._log.append(key, {"boosting": True, **answer})
         return row
 
@@ -403,6 +407,8 @@ class Search:
     def _score(self, candidate: Candidate, n: int, since: Scored | None = None) -> Row | None:
         parameter = "alpha" if candidate.loss == "squares" else "C"
         values = PATHS[parameter, candidate.exact]
+        if candidate.class_weight:  # which makes the costs of rare classes larger
+            values = [value / 10 for value in values]
         if since is not None:
             values = [since.value]
             if 3 * since.seconds * grown(since, n) < self._longest / 3:

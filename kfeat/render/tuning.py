@@ -126,7 +126,9 @@ def _names(scored: Scored) -> list[str]:
         feature_map, size = in_words(component), component.parameters.get("n_components")
         if size is not None and "n_components" not in component.given:  # where it is the default
             feature_map += f" n_components={size}"
-    values = [f"{key}={value:g}" if key in ("C", "alpha") else str(value) for key, value in solver.items()]
+    values = [
+        f"{key}={value:g}" if key in ("C", "alpha", "bias") else str(value) for key, value in solver.items()
+    ]
     kernel = in_words(read_component(candidate.kernel, "kernel"))
     return [candidate.scale, kernel, feature_map, " ".join(values)]
 
