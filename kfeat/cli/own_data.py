@@ -7,6 +7,7 @@ import sys
 import warnings
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,11 @@ from kfeat.files import replacing, writing
 from kfeat.text import as_yaml, plain, plain_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from kfeat.own.search import Scored
 
+_SOON = 5.0  # seconds of training that need no word
 _FILE: Any = click.Path(path_type=Path)
 _model = click.option("--model", "file", type=_FILE, required=True, metavar="FILE",
                       help="The model's file, which `kfeat fit` writes.")  # fmt: skip
@@ -94,6 +96,9 @@ def advise(
 @click.option("--test", metavar="FILE", help="A file with the test rows; by default a fifth of the rows.")
 @click.option("--task", type=click.Choice(["classification", "regression"]),
               help="What to predict; by default words, or up to 20 whole numbers, are classes.")  # fmt: skip
+@click.option("--group", metavar="COLUMN",
+              help="Rows of one customer, patient or the like all train or all test.")  # fmt: skip
+@click.option("--time", metavar="COLUMN", help="Test on the rows that are last by this date or number.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE",
               help="How the file is read, as in a config's dataset: --set missing=drop, --set 'drop=[id]', "
               "--set header=false, --set delimiter=whitespace; repeatable.")  # fmt: skip
@@ -101,8 +106,8 @@ def advise(
               help="The config to write; by default, in this folder, DATA's name with .yaml.")  # fmt: skip
 @options.verbosity
 def new(
-    data: Path, target: str | None, test: str | None, task: Any, settings: tuple[str, ...], out: Path | None,
-    quiet: bool,
+    data: Path, target: str | None, test: str | None, task: Any, group: str | None, time: str | None,
+    settings: tuple[str, ...], out: Path | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Write a commented config for DATA, a file of yours.
 
@@ -119,12 +124,16 @@ def new(
     path = out or Path(f"{stem}.yaml")
     if path.exists():
         raise ConfigError(f"{path} exists; give another name with --out, or remove it")
-    text = new_config(data, path, target=target, test=test, task=task, reading=reading)
+    columns = [(kind, column) for kind, column in (("group", group), ("time", time)) if column is not None]
+    if len(columns) + (test is not None) > 1:
+        raise ConfigError("--group, --time, --test: expected one of them, got more")
+    by = columns[0] if columns else None
+    text = new_config(data, path, target=target, test=test, task=task, reading=reading, by=by)
     with writing(path, ConfigError), replacing(path) as file:
         file.write_text(text, encoding="utf-8")
     if not quiet:
         for line in text.splitlines():
-            if line.startswith("# Left out"):
+            if line.startswith(("# Left out", "# What counts")):
                 click.echo(line.removeprefix("# "))
         click.echo(
             plain(f"{path}: `kfeat run {path}` runs it, `kfeat tune {path}` searches for better choices")
@@ -144,19 +153,23 @@ def new(
 @click.option("--runs", type=_FILE, default=Path("runs"), show_default=True,
               help="The folder for the record of the search, in a folder for each config.")  # fmt: skip
 @click.option("--prefer", type=click.Choice(["accuracy", "speed"]), default="accuracy", show_default=True,
-              help="Write the most accurate method, or the fastest within half a point.")  # fmt: skip
+              help="Write the best method, or the fastest within half a point.")  # fmt: skip
+@click.option("--metric", metavar="NAME",
+              help="What counts: a scorer of scikit-learn, such as roc_auc or r2; by default the accuracy, "
+              "or the balanced accuracy where 90 % of the rows have one label.")  # fmt: skip
 @options.access
 @options.verbosity
 def tune(
     config: Path, overrides: tuple[str, ...], budget: float, out: Path | None, seed: int, threads: int | None,
-    runs: Path, prefer: str, mirror: str | None, offline: bool, quiet: bool,
+    runs: Path, prefer: str, metric: str | None, mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Search for a better scaling, kernel, map, D, loss and C than CONFIG has; write a config with the best.
 
     The exact kernel method is a candidate wherever its time fits the budget. Candidates are scored by
     cross-validation on subsamples of the training rows, and the best third again on three times as many rows
     (successive halving). The search ends with the budget, or earlier if nothing gets better; the same command
-    continues it. Test rows are not used to choose.
+    continues it. Test rows are not used to choose. A linear model and scikit-learn's boosting are trained
+    beside the best.
     """
     from kfeat.experiments.config import load_experiment
     from kfeat.experiments.schedule import physical_cores
@@ -165,28 +178,34 @@ def tune(
     from kfeat.own.search import ScoreLog, Search
     from kfeat.own.training import check_place, setup_of, tuned_config
     from kfeat.render.table import terminal_width
-    from kfeat.render.tuning import sentences, terminal, tests, write_report
+    from kfeat.render.tuning import sentences, terminal, tests, title, warnings_of, write_report
 
     place = out or config.with_name(f"{config.stem}_tuned.yaml")
     check_place(place)
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
-    setup = setup_of(load_experiment(config, overrides), seed, **access)
+    setup = setup_of(load_experiment(config, overrides), seed, metric, **access)
+    if setup.why and not quiet:
+        click.echo(
+            f"What counts is the {title(setup.metric)}: {setup.why}. --metric chooses another.", err=True
+        )
     folder = runs / setup.experiment.name / "tune"
     options.say_on_interrupt("scored candidates are kept, and the same command continues")
     scorer = ScorerProcess(threads or physical_cores(), **setup.bench(seed, access))
     try:
         log = ScoreLog(folder / f"{setup.identity}.jsonl")
-        search = Search(scorer, log, budget, seed, None if quiet else _say)
+        search = Search(scorer, log, budget, seed, None if quiet else partial(_say, setup.metric))
         found = search.run(setup.kernels, setup.maps)
     finally:
         scorer.end()
-    summary = sentences(found)
+    summary, loud = sentences(found), warnings_of(found)
+    for sentence in loud:
+        click.secho(f"{plain(sentence)}\n", bold=True)
     click.echo(terminal(found, terminal_width()))
     if tested := tests(found, terminal_width()):
         click.echo(f"\n{tested}")
-    click.echo("\n" + plain(" ".join(summary)))
+    click.echo("\n" + plain(" ".join(summary[len(loud) :])))
     quickest = found.quickest if prefer == "speed" else None
-    text = tuned_config(setup, quickest or found.best, summary)
+    text = tuned_config(setup, quickest or found.trained, summary)
     with new_file(place, "the tuned config") as file:
         file.write(text.encode())
     write_report(found, f"{setup.experiment.title}: what was tried", folder)
@@ -195,14 +214,14 @@ def tune(
     click.echo(plain(f"{place}: the best config; table and figure: {folder}/"))
 
 
-def _say(one: "Scored", best: "Scored") -> None:
+def _say(metric: str, one: "Scored", best: "Scored") -> None:
     """Say on stderr what a candidate scored."""
-    from kfeat.render.tuning import ended
+    from kfeat.render.tuning import ended, score_text
 
-    score = ended(one) if one.reason else f"{one.score:.4f}"
-    name = f"{one.candidate.scale}, {one.candidate.name}"
+    score = ended(one) if one.reason else score_text(one.score, metric)
+    name, best_score = f"{one.candidate.scale}, {one.candidate.name}", score_text(best.score, metric)
     click.echo(
-        f"{one.n:>8,} rows  {score:>8}  {name:<40}  {one.seconds:>6.2f} s  best so far {best.score:.4f}",
+        f"{one.n:>8,} rows  {score:>8}  {name:<40}  {one.seconds:>6.2f} s  best so far {best_score}",
         err=True,
     )
 
@@ -212,12 +231,14 @@ def _say(one: "Scored", best: "Scored") -> None:
 @click.option("--model", "file", type=_FILE, required=True, metavar="FILE", help="The file to write.")
 @options.chooses_method
 @click.option("--all-rows", is_flag=True, help="Train on all rows, test rows included, without a score.")
+@click.option("--probabilities", is_flag=True,
+              help="Learn probabilities for a classifier that has none, in three more folds.")  # fmt: skip
 @_threads
 @options.access
 @options.verbosity
 def fit(
     config: Path, file: Path, overrides: tuple[str, ...], maps: str | None, no_exact: bool, all_rows: bool,
-    threads: int, mirror: str | None, offline: bool, quiet: bool,
+    probabilities: bool, threads: int, mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Train the method of CONFIG, save it in a model file, and show the score on the test rows.
 
@@ -240,18 +261,38 @@ def fit(
     with (
         _working_with(threads),
         _ended_by_ctrl_c(),
+        _clock(quiet) as say,
         warnings.catch_warnings(action="default", category=RuntimeWarning),
     ):
         warnings.showwarning = lambda message, *_: click.echo(plain(f"kfeat: {message}"), err=True)
-        model = train(trial, **access)
+        model = train(trial, probabilities=probabilities, say=say, **access)
     model.save(file)
     if not quiet:
         about = model.about_
         scores = "no test rows are left to score"
         if about["scores"] is not None:
-            scores = f"{_scored(about['scores'])} on {about['n_test']:,} test rows"
+            scores = _scored(about["scores"], f"{about['n_test']:,} test rows")
         click.echo(f"trained on {about['n_train']:,} rows in {about['seconds']:.2f} s; {scores}")
         click.echo(plain(f"model -> {file}"))
+
+
+@contextmanager
+def _clock(quiet: bool) -> "Iterator[Callable[[float], None] | None]":
+    """Yield what says about how long a training takes; a terminal then shows the time that has passed."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("training"), TimeElapsedColumn()
+    shown = Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+
+    def say(seconds: float) -> None:
+        if seconds > _SOON:
+            about = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+            click.echo(f"training takes about {about}", err=True)
+            shown.add_task("training")
+
+    with shown:
+        yield None if quiet else say
 
 
 @contextmanager
@@ -274,14 +315,26 @@ def _ended_by_ctrl_c() -> "Iterator[None]":
         signal.signal(signal.SIGINT, before)
 
 
-def _scored(scores: "Mapping[str, float]") -> str:
-    """Return the accuracy, or the errors of a regression, in words."""
+_SLACK = 0.005  # of the balanced accuracy
+_TITLES = {"f1": "F1", "roc_auc": "AUC", "log_loss": "log loss"}
+
+
+def _scored(scores: "Mapping[str, float]", rows: str) -> str:
+    """Return the usual scores in words; stderr says so if they are those of a constant."""
     from kfeat.experiments.quantities import QUANTITIES
 
-    if "accuracy" in scores:
-        alone = f"always the most frequent class: {100 * scores['most_frequent_class']:.2f} %"
-        return f"accuracy {100 * scores['accuracy']:.2f} % ({alone})"
-    return ", ".join(f"{QUANTITIES[name].title} {value:.4g}" for name, value in scores.items())
+    if "accuracy" not in scores:
+        if scores["r2"] <= 0:
+            click.echo("kfeat: NO BETTER THAN A CONSTANT: the mean of the targets has R² 0", err=True)
+        errors = [f"{QUANTITIES[name].title} {value:.4g}" for name, value in scores.items()]
+        return f"{', '.join(errors)} on {rows}"
+    if scores["balanced_accuracy"] <= scores["chance"] + _SLACK and scores["chance"] < 1:
+        click.echo("kfeat: NO BETTER THAN A CONSTANT: always one class has this balanced accuracy", err=True)
+    alone = f"always the most frequent class: {100 * scores['most_frequent_class']:.2f} %"
+    balanced = f"balanced accuracy {100 * scores['balanced_accuracy']:.2f} %"
+    others = [f"{words} {scores[name]:.4f}" for name, words in _TITLES.items() if name in scores]
+    accuracy = f"accuracy {100 * scores['accuracy']:.2f} % ({alone}) on {rows}"
+    return f"{accuracy}; {', '.join([balanced, *others])}"
 
 
 @click.command()
@@ -329,7 +382,12 @@ def predict(
 @_threads
 @options.verbosity
 def score(file: Path, data: Path, form: str, threads: int, quiet: bool) -> None:
-    """Compare predictions with the labels in the file DATA; show the accuracy or the regression errors."""
+    """Compare predictions with the labels in the file DATA; show the usual scores.
+
+    They are the accuracy, with that of always the most frequent class, the balanced accuracy, F1 (of the last
+    of two classes, else its mean), the area under the ROC curve and the log loss of probabilities; or the
+    errors of a regression.
+    """
     from kfeat.own import load_model
     from kfeat.own.model import score_file
 
@@ -338,7 +396,7 @@ def score(file: Path, data: Path, form: str, threads: int, quiet: bool) -> None:
     if form == "json":
         options.show_json({**scores, "rows": n}, indent=None)
     else:
-        click.echo(f"{_scored(scores)} on {n:,} rows")
+        click.echo(_scored(scores, f"{n:,} rows"))
 
 
 @click.command()

@@ -232,7 +232,8 @@ class Raw:
     the codes 0, 1, ... of `label_names`. `recorded` is the fingerprint where it is known without reading the
     numbers. `verified` says that the files or the arrays equal pinned hashes. `columns` are the names of the
     columns that became features, none where the format has none, and `target` that of the labels' column.
-    `n_dropped` rows were left out. `learn` returns how the columns became features and labels.
+    `n_dropped` rows were left out. `learn` returns how the columns became features and labels, and `column`
+    the numbers by which a column of the training file splits the rows.
     """
 
     name: str
@@ -245,6 +246,13 @@ class Raw:
     target: str | None = None
     n_dropped: int = 0
     learn: Callable[[], Any] | None = None
+    column: Callable[[Any, str], NDArray[Any]] | None = None
+
+    def cells(self, column: int | str | None, kind: str) -> NDArray[Any]:
+        """Return the numbers of groups, or the times, in a column; raises DataError without columns."""
+        if self.column is None:
+            raise DataError(f"{self.name}: expected a table with named columns for the split `{kind}`")
+        return self.column(column, kind)
 
     @cached_property
     def coding(self) -> Any:
@@ -312,7 +320,8 @@ class Dataset:
     protocol's dtype. Class labels are integers (or floats) as the file has them, +1 and -1 once binarised;
     targets are float64. `verified` says that the files or the parsed arrays equal pinned hashes. `learn`
     returns how the files' columns became features, before the protocol; None where no file was read.
-    `preparation` turns other raw rows into rows like those of X_train.
+    `preparation` turns other raw rows into rows like those of X_train. `by` has the groups or the times of
+    the training rows, if the protocol splits by them.
     """
 
     name: str
@@ -326,6 +335,7 @@ class Dataset:
     label_names: tuple[str, ...] = ()
     learn: Callable[[], Any] | None = None
     preparation: Any = None
+    by: NDArray[Any] | None = None
 
     @cached_property
     def coding(self) -> Any:

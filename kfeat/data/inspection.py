@@ -1,5 +1,6 @@
 """Inspecting a file before it is used: what its columns hold and become, and which of them are useless."""
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ MOST_WORDS = 4  # of a column that a report lists
 FEW_ROWS = 20  # that may hold consecutive numbers by chance
 OWN_WORDS = 20  # a column of more different words, and of more than half of the rows, names single rows
 COUNTS_ROWS = "numbers that count the rows"
+OWN_NUMBER = "a number of its own in every row"
 
 
 def inspect(source: FileSource, cache: Folder = None) -> dict[str, Any]:
@@ -178,6 +180,8 @@ def useless(frame: Any, columns: Any, target: str | None) -> dict[str, str]:
             reasons[column.name] = f"the same as {first}"
         elif column.holds == "numbers" and len(frame) > FEW_ROWS:
             steps = np.diff(np.sort(as_numbers(frame[column.name])))
+            named = re.search(r"(^|[^A-Za-z])[iI][dD]$|[a-z]I[dD]$", column.name) and (steps % 1 == 0).all()
+            reasons |= {column.name: OWN_NUMBER} if named and column.n_distinct == len(frame) else {}
             reasons |= {column.name: COUNTS_ROWS} if (steps == 1).all() else {}
     if len(reasons) == len(features):  # row numbers may be times, if there is no other column
         reasons = {name: why for name, why in reasons.items() if why != COUNTS_ROWS}

@@ -38,7 +38,17 @@ from kfeat.data.generators import (
 )
 from kfeat.data.preparation import prepare
 from kfeat.data.protocol import Protocol
-from kfeat.data.sources import Form, LoaderSource, OwnSource, PinnedSource, Source, entry, registry, validated
+from kfeat.data.sources import (
+    FileSource,
+    Form,
+    LoaderSource,
+    OwnSource,
+    PinnedSource,
+    Source,
+    entry,
+    registry,
+    validated,
+)
 from kfeat.errors import ConfigError, DataError, DownloadError
 from kfeat.place import announce
 from kfeat.text import say_once
@@ -112,7 +122,8 @@ def load_own(source: OwnSource, cache: Path) -> Raw:
     else:
         parse = partial(read_files, source.files, source.reading, source.task)
     raw = parsed_once(own_folder(source, cache), source.files, parse)
-    raw = replace(raw, name=source.name)
+    split_by = partial(cells_of, source) if isinstance(source, FileSource) and raw.columns else None
+    raw = replace(raw, name=source.name, column=split_by)
     if not isinstance(source, LoaderSource) and raw.n_dropped and source.missing != "drop":
         say_once(
             logging.WARNING,
@@ -123,6 +134,15 @@ def load_own(source: OwnSource, cache: Path) -> Raw:
     if new := labels_of_test_alone(raw, source):
         say_once(logging.WARNING, f"{source.name}: no training row has the test rows' labels {listed(new)}")
     return raw if source.fingerprint is None else with_pin(raw, source.fingerprint)
+
+
+def cells_of(source: FileSource, column: int | str, kind: str) -> Any:
+    """Return the numbers by which a column of the user's file splits its rows."""
+    from kfeat.data.formats.tables import splitting
+
+    path = source.files["train"]
+    with as_data_errors(path, "a table"), naming(path):
+        return splitting(source.files, source.reading, column, kind)
 
 
 def labels_of_test_alone(raw: Raw, source: OwnSource) -> list[str]:

@@ -16,7 +16,7 @@ from scipy.sparse import issparse, vstack
 
 from kfeat.batches import release, unnamed_file, written
 from kfeat.data.dataset import Dataset, Indices, Matrix, Raw, block_rows
-from kfeat.data.protocol import Against, Divide, Protocol, Step, shuffled, split_indices
+from kfeat.data.protocol import Against, Divide, Fair, Protocol, Step, shuffled, split_indices
 from kfeat.errors import DataError
 
 Blocks: TypeAlias = Callable[[], Iterable[Matrix]]  # starts a new pass over the training rows, float64 blocks
@@ -219,7 +219,9 @@ def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | Non
     Raises DataError when the split asks for too many rows, the training rows hold a single class, or a value
     is too large for the protocol's dtype.
     """
-    train, test = split_indices(protocol.split, raw, random_state)
+    split = protocol.split
+    column = split.column if isinstance(split, Fair) else None
+    train, test = split_indices(split, raw, random_state)
     positive = positive_classes(raw, protocol)
     y = labels_under(raw, positive, train)
     with refusing_large_values(raw.name, protocol.dtype):
@@ -236,6 +238,7 @@ def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | Non
         verified=raw.verified,
         label_names=raw.label_names if positive is None else (),
         preparation=preparation,
+        by=None if column is None else raw.cells(column, split.kind)[train],
     )
 
 

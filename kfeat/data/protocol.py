@@ -5,7 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from annotated_types import Ge, Gt, Lt
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
+from numpy.typing import NDArray
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from kfeat.data.dataset import MOST_SEED, MOST_SIDE, Indices, Model, Raw
 from kfeat.errors import DataError
@@ -75,6 +76,45 @@ class Sample(Dealt):
     n_test: Count | None = None
 
 
+class Fair(Model):
+    """A fraction of the rows trains: of each class, of the groups of a column, or the first ones in time.
+
+    `group`: rows with one value of `column`, such as a customer, stay together. `time`: the rows with the
+    largest numbers or dates in `column` test. The draw is the same for all repeats.
+    """
+
+    kind: Literal["stratified", "group", "time"]
+    train: Annotated[float, Gt(0), Lt(1)]
+    column: int | str | None = None
+    seed: Seed = 0
+
+    @model_validator(mode="after")
+    def has_a_column(self) -> "Fair":
+        """Refuse a missing column, or one without a meaning."""
+        if (self.column is None) != (self.kind == "stratified"):
+            raise ValueError(f"{self.kind} needs {'no' if self.column is not None else 'a'} `column`")
+        return self
+
+    def tests(self, raw: Raw) -> NDArray[np.bool_]:
+        """Return which rows test; raises DataError where there is a test file, or the column does not do."""
+        if "test" in raw.parts:
+            raise DataError(f"{raw.name} has a test file, so the split `{self.kind}` has no meaning")
+        if self.kind == "time":
+            times = raw.cells(self.column, "time")
+            return np.asarray(times >= np.sort(times)[int(self.train * len(times))])
+        rng, tests = np.random.default_rng(self.seed), np.zeros(len(raw.y), dtype=bool)
+        if self.kind == "stratified":
+            for label in np.unique(raw.y):
+                rows = np.flatnonzero(raw.y == label)
+                tests[rows[shuffled(rng, len(rows))][int(np.ceil(self.train * len(rows))) :]] = True
+            return tests
+        groups = raw.cells(self.column, "group")
+        order = shuffled(rng, int(groups.max()) + 1)
+        sizes = np.bincount(groups)[order]
+        middle = np.cumsum(sizes) - sizes / 2
+        return np.isin(groups, order[middle > min(self.train * len(groups), middle[-1] - 0.5)])
+
+
 def as_kind(split: Any) -> Any:
     """Return a split given by its name alone as a mapping."""
     return {"kind": split} if isinstance(split, str) else split
@@ -102,9 +142,9 @@ class Validation(Model):
         return self.seed is None or drawn(self.of)
 
 
-def drawn(split: "Official | All | Fraction | Sample | InOrder") -> bool:
+def drawn(split: "Official | All | Fraction | Sample | InOrder | Fair") -> bool:
     """Return whether the rows of a split depend on the random_state of a repeat."""
-    if isinstance(split, InOrder):
+    if isinstance(split, InOrder | Fair):
         return False
     capped = split.max_train is not None or split.max_test is not None
     return (capped or not isinstance(split, Official | All)) and split.seed is None
@@ -157,7 +197,7 @@ Binarise = Annotated[
 ]
 Chain = Annotated[tuple[Step, ...], BeforeValidator(as_chain)]
 AnySplit = Annotated[
-    Official | All | Fraction | Sample | InOrder | Validation,
+    Official | All | Fraction | Sample | InOrder | Validation | Fair,
     Field(discriminator="kind"),
     BeforeValidator(as_kind),
 ]
@@ -218,6 +258,11 @@ def split_indices(split: AnySplit, raw: Raw, random_state: int) -> tuple[Indices
     Caps keep the first rows of the draw, so that a smaller cap takes a subset of a larger one's rows. Raises
     DataError when there is no test file or there are fewer rows than the split asks for.
     """
+    if isinstance(split, Fair):
+        tests = split.tests(raw)
+        if tests.all() or not tests.any():
+            raise DataError(f"{raw.name}: the split `{split.kind}` leaves no rows to train, or none to test")
+        return np.flatnonzero(~tests), np.flatnonzero(tests)
     seed = None if isinstance(split, InOrder) else split.seed
     seed = random_state if seed is None else seed
     if isinstance(split, Validation):
@@ -238,6 +283,8 @@ def split_sizes(split: AnySplit, n_train: int, n_test: int, name: str) -> tuple[
 
     Raises DataError like `split_indices`.
     """
+    if isinstance(split, Fair):  # about as many: classes and groups are whole
+        return int(split.train * n_train), n_train - int(split.train * n_train)
     if isinstance(split, Validation):
         rows = split_sizes(split.of, n_train, n_test, name)[0]
         share = held_out(split, rows, name)
@@ -258,7 +305,7 @@ def sides(
     split: AnySplit, n_train: int, n_test: int, name: str, order: Callable[[int, int], Rows]
 ) -> tuple[Rows, Rows]:
     """Return the rows that train and those that test; `order(n, start)` is an order of start .. start+n-1."""
-    assert not isinstance(split, Validation)
+    assert not isinstance(split, Validation | Fair)
     n = n_train + n_test
     if isinstance(split, InOrder):
         train, test = range(n)[: split.n_train], range(n)[split.n_train :]

@@ -4,7 +4,8 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from math import inf
 from multiprocessing.connection import Connection
 from time import monotonic, perf_counter
@@ -14,23 +15,36 @@ import numpy as np
 from joblib import parallel_config
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve
-from sklearn import svm
-from sklearn.metrics import accuracy_score, r2_score
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn import linear_model, svm
+from sklearn.base import BaseEstimator
+from sklearn.metrics import get_scorer, get_scorer_names
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    TimeSeriesSplit,
+    check_cv,
+    cross_val_predict,
+)
 
 from kfeat.child import Child
 from kfeat.data import load
+from kfeat.data.coding import listed
 from kfeat.data.dataset import Dataset, Indices, Matrix
 from kfeat.data.protocol import Protocol
-from kfeat.errors import DataError, KfeatError
+from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.component import read_component
 from kfeat.kernels.base import as_operand, squared_norms
 from kfeat.memory import check_memory
-from kfeat.own.candidates import Candidate, Entry, Facts, model_of, rounded
+from kfeat.own.candidates import Candidate, Entry, Facts, model_of, options_of, rounded
+from kfeat.parameters import did_you_mean
 from kfeat.solvers import Newton
+from kfeat.solvers.base import scores as linear_values
 from kfeat.solvers.base import weights_of_codes
 from kfeat.solvers.newton_system import cholesky
-from kfeat.solvers.ridge import Moments, ridge_path, sum_of
+from kfeat.solvers.ridge import Moments, ridge_path
 from kfeat.survey.advice import Traits
 
 Answer = dict[str, Any]
@@ -113,12 +127,19 @@ def _answer(bench: Any, method: str, question: Answer) -> Answer:
 # For Newton's method while candidates are compared; the final training may take more steps.
 EPS, STEPS = 1e-2, 100
 NO_SCORE = {"failed": "the score is undefined, like R² of a single row"}
+USUAL = (
+    "accuracy", "balanced_accuracy", "roc_auc", "roc_auc_ovr", "average_precision", "f1", "f1_macro",
+    "neg_log_loss", "r2", "neg_mean_absolute_error", "neg_root_mean_squared_error",
+)  # fmt: skip
+# The beginnings of metrics of orders and probabilities, to which weights of classes matter little.
+OF_SCORES = ("roc_auc", "average_precision", "neg_", "d2_")
+MOSTLY = 0.9  # share of rows of one class above which the accuracy tells nothing
 MOST_KEPT = 2**30  # bytes of the Hessians' factors of all folds; beyond it each C is trained separately
 PATIENCE, ENOUGH = 2, 1.0  # a path over C ends after so many values without a better score, above this C
 DENSE_SCALES = ("zscore", "power", "zscore_numbers", "minmax", "unit_rows")
 SPARSE_SCALES = ("unit_rows", "none")
 MOST_POWERS = 300  # columns up to which the exponents of a power transform take about a second to learn
-MOST_FOLDS = 5
+MOST_FOLDS, FOLDS = 5, 3
 # Up to so many rows the exact method gets the whole Gram matrix, made by a matrix product; up to twice as
 # many where rows are long, since SVC's own dot products are slow there.
 MOST_GRAM, MANY_COLUMNS = 5_000, 100
@@ -126,6 +147,120 @@ NATIVE = {"gaussian": "rbf", "polynomial": "poly"}  # SVC's names
 SAMPLE = 1000  # rows from which the scales of kernels are learnt
 TIMED_ROWS = 1000
 MOST_GAMMA = 1e9  # above it the scaled rows are all equal, as unit rows of one column are
+
+
+class Held(BaseEstimator):
+    """A model's answers for held-out rows, as an estimator that scorers of scikit-learn ask.
+
+    Classes are positions, so that the last one counts as positive. If the model has no probabilities, they
+    are those of logistic regression on its decision values, cross-validated on these rows.
+    """
+
+    def __init__(self, answer: Callable[[str], Any], y: NDArray[Any], labels: NDArray[Any] | None) -> None:
+        self.answer, self.y, self.labels = answer, y, labels
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The positions of the classes."""
+        assert self.labels is not None
+        return np.arange(len(self.labels))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the values, or the positions of the labels, whatever X is."""
+        predicted = self.answer("predict")
+        return np.asarray(predicted if self.labels is None else positions(self.labels, predicted))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values."""
+        return np.asarray(self.answer("decision_function"))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities (n, classes)."""
+        try:
+            return np.asarray(self.answer("predict_proba"))
+        except AttributeError:
+            values = self.decision_function(X).reshape(len(self.y), -1)
+        return np.asarray(
+            cross_val_predict(linear_model.LogisticRegression(), values, self.y, method="predict_proba")
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor" if self.labels is None else "classifier"
+        return tags
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A scorer of scikit-learn, the larger the better; `labels` are the classes, None in a regression."""
+
+    name: str
+    labels: NDArray[Any] | None
+
+    def __call__(self, answer: Callable[[str], Any], y: NDArray[Any]) -> float:
+        """Return the score of what `answer(method)` returns, beside the labels or targets y (n,)."""
+        known = y if self.labels is None else positions(self.labels, y)
+        return float(get_scorer(self.name)(Held(answer, known, self.labels), None, known))
+
+    def of(self, model: Any, X: Any, y: NDArray[Any]) -> float:
+        """Return the score of a fitted model on rows X."""
+        return self(lambda method: getattr(model, method)(X), y)
+
+
+def positions(labels: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    """Return the positions of y among sorted labels, and their number for another label."""
+    places = np.searchsorted(labels, y).clip(max=len(labels) - 1)
+    return np.where(labels[places] == y, places, len(labels))
+
+
+def metric_of(name: str, y: NDArray[Any], classes: bool) -> Metric:
+    """Return a metric by its name in scikit-learn; raises ConfigError if it does not suit y (n,)."""
+    if name not in get_scorer_names():
+        known = f"{did_you_mean(name, get_scorer_names())}; such as {listed(USUAL)}"
+        raise ConfigError(f"metric: scikit-learn has no scorer '{name}'{known}")
+    labels = np.unique(y) if classes else None
+    if labels is not None and len(labels) < 2:
+        raise DataError("expected labels of two classes or more, got one class")
+    metric = Metric(name, labels)
+    if not suits(metric, y):
+        suited = [other for other in USUAL if suits(Metric(other, labels), y)]
+        what = "a regression" if labels is None else f"{len(labels)} classes"
+        raise ConfigError(f"metric: {name} does not suit {what}; these do: {listed(suited)}")
+    return metric
+
+
+def suits(metric: Metric, y: NDArray[Any]) -> bool:
+    """Return whether a metric has a value for a constant, and is for targets only if y (n,) are targets."""
+    if metric.labels is None:
+        return _value(metric, y)
+    few = np.tile(metric.labels, 10)
+    return _value(metric, few) and not _value(Metric(metric.name, None), np.array([0.5, 1.25, 2.5]))
+
+
+def _value(metric: Metric, y: NDArray[Any]) -> bool:
+    """Return whether a metric has a value for a model without features."""
+    X = np.zeros((len(y), 1))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return bool(np.isfinite(metric.of(without_features(metric.labels is not None).fit(X, y), X, y)))
+    except (AttributeError, TypeError, ValueError):
+        return False
+
+
+def without_features(classes: bool) -> Any:
+    """Return what always predicts the most frequent class, or the mean, if all features are 0."""
+    return linear_model.RidgeClassifier() if classes else linear_model.Ridge()
+
+
+def default_metric(y: NDArray[Any], classes: bool) -> tuple[str, str]:
+    """Return the metric that suits labels or targets y (n,), and why if it is not the usual one."""
+    if not classes:
+        return "r2", ""
+    share = float(np.unique(y, return_counts=True)[1].max() / len(y))
+    if share <= MOSTLY:
+        return "accuracy", ""
+    return "balanced_accuracy", f"{share:.1%} of the rows have one label, so always predicting it is accurate"
 
 
 class Scorer:
@@ -137,8 +272,9 @@ class Scorer:
     """
 
     def __init__(
-        self, data: Callable[[str], Dataset], seed: int, threads: int, options: dict[str, Any] | None = None
-    ) -> None:
+        self, data: Callable[[str], Dataset], seed: int, threads: int, options: dict[str, Any] | None = None,
+        metric: str | None = None, cv: Any = None,
+    ) -> None:  # fmt: skip
         self._under = cache(data)
         own = data("own")
         self._seed, self._threads = seed, threads
@@ -151,11 +287,17 @@ class Scorer:
         self._options = dict(options or {})
         if weights := self._options.get("class_weight"):
             self._options["class_weight"] = weights_of_codes(weights, own.label_names)
+        metric = metric or default_metric(own.y_train, self._classes)[0]
+        self._metric = metric_of(metric, own.y_train, self._classes)
         self._order = spread_order(own.y_train, self._classes, seed)
+        self._folds = None if cv is None else folds_of(cv, own.y_train, own.by, self._classes, seed)
 
-    def ready(self) -> Answer:
-        """Return nothing, once the data are read."""
-        return {}
+    @property
+    def _class_weights(self) -> tuple[Any, ...]:
+        """The weights of classes that candidates may have, the first one first."""
+        if not self._classes or self._metric.name == "accuracy" or "class_weight" in self._options:
+            return (None,)
+        return (None, "balanced") if self._metric.name.startswith(OF_SCORES) else ("balanced", None)
 
     def facts(self) -> Facts:
         """Return the facts about the data on which candidates depend."""
@@ -168,29 +310,36 @@ class Scorer:
         rarest = int(np.unique(own.y_train, return_counts=True)[1].min()) if self._classes else self._n
         n, d = own.X_train.shape
         traits = Traits.of(own.X_train, self._under("none").X_train, own.task)
-        return Facts(own.task, n, own.X_test.shape[0], d, rarest, gammas, traits)
+        sizes = n, own.X_test.shape[0], d, rarest
+        return Facts(own.task, *sizes, gammas, traits, self._metric.name, self._class_weights)
 
     def score(self, candidate: Candidate, n: int, values: Sequence[float]) -> dict[str, Any]:
         """Return a candidate's scores on the folds at the best of these values of C (or alpha)."""
         start = perf_counter()
-        rows = np.sort(self._order[:n])
+        rows, splits = self.folds(n)
         data = self._under(candidate.scale)
         X, y, values = data.X_train[rows], data.y_train[rows], sorted(values)
-        splits = self._splits(y)
-        kernel = read_component(candidate.kernel, "kernel").build().resolve(X, self._seed)
-        if candidate.map is None:
-            scores = self._exact_scores(kernel, candidate.kernel, X, y, values, splits)
+        options = options_of(candidate, self._options)
+        if candidate.exact:
+            kernel = read_component(candidate.kernel, "kernel").build().resolve(X, self._seed)
+            scores = self._exact_scores(kernel, candidate.kernel, X, y, values, splits, options)
         else:
-            size = 4 * n * max(candidate.size, 1)
-            check_memory(f"{candidate.size:,} features of {n:,} rows", 3 * size, "a smaller map")
-            component = read_component(candidate.map, "map")
-            feature_map = component.build(kernel=kernel, random_state=self._seed, n_jobs=1)  # BLAS has all
-            Z = feature_map.fit_transform(X)
+            Z = X if candidate.linear else self._features(candidate, X)
             if candidate.loss == "squares":
-                scores = ridge_scores(Z, y, values, splits)
+                scores = ridge_scores(Z, y, values, splits, self._metric)
             else:
-                scores = newton_scores(candidate.loss, Z, y, values, splits, self._options)
+                scores = newton_scores(candidate.loss, Z, y, values, splits, options, self._metric)
         return best_column(scores, values) | {"seconds": perf_counter() - start}
+
+    def _features(self, candidate: Candidate, X: Matrix) -> Any:
+        """Return the features (n, D) of rows under a map that is fitted to them."""
+        assert candidate.map is not None
+        size = 4 * X.shape[0] * max(candidate.size, 1)
+        check_memory(f"{candidate.size:,} features of {X.shape[0]:,} rows", 3 * size, "a smaller map")
+        kernel = read_component(candidate.kernel, "kernel").build().resolve(X, self._seed)
+        component = read_component(candidate.map, "map")
+        feature_map = component.build(kernel=kernel, random_state=self._seed, n_jobs=1)  # BLAS has all
+        return feature_map.fit_transform(X)
 
     def test(self, candidate: Candidate, value: float) -> dict[str, Any]:
         """Return the score on the test rows after training on all training rows, and the seconds of both."""
@@ -200,23 +349,70 @@ class Scorer:
         model = model_of(candidate, value, self._options, self._seed)
         model.fit_prepared(data.preparation, data.X_train, data.y_train)
         train = perf_counter() - start
-        measure = accuracy_score if self._classes else r2_score
-        score = float(measure(data.y_test, model.predict_prepared(data.X_test)))
-        start = perf_counter()
-        model.predict_prepared(data.X_train[:TIMED_ROWS])
-        predict = (perf_counter() - start) * TIMED_ROWS / min(TIMED_ROWS, self._n)
-        return {"score": score, "train": train, "predict": predict} if np.isfinite(score) else dict(NO_SCORE)
+        score = self._metric(partial(model.predict_prepared, data.X_test), data.y_test)
+        return self._tested(score, train, lambda: model.predict_prepared(data.X_train[:TIMED_ROWS]))
 
-    def _splits(self, y: NDArray[Any]) -> list[tuple[Indices, Indices]]:
-        """Return the folds: five up to 1,000 rows, three for more, and one of them above 30,000 rows."""
-        n = len(y)
+    def _tested(self, score: float, train: float, predict: Callable[[], Any]) -> dict[str, Any]:
+        """Return the score on the test rows, and the seconds to train and to predict 1,000 rows."""
+        start = perf_counter()
+        predict()
+        seconds = (perf_counter() - start) * TIMED_ROWS / min(TIMED_ROWS, self._n)
+        return {"score": score, "train": train, "predict": seconds} if np.isfinite(score) else dict(NO_SCORE)
+
+    def constant(self, n: int) -> dict[str, Any]:
+        """Return the score of always the most frequent class, or of the mean, on the folds of n rows."""
+        rows, splits = self.folds(n)
+        y = self._under("own").y_train[rows]
+        model, X = without_features(self._classes), np.zeros((len(y), 1))
+        folds = [self._metric.of(model.fit(X[seen], y[seen]), X[held], y[held]) for seen, held in splits]
+        return {"score": float(np.mean(folds))}
+
+    def boosting(self, n: int) -> dict[str, Any]:
+        """Return the scores of HistGradientBoosting on the folds of n rows, and as `test` returns them."""
+        from sklearn import ensemble  # here, since its import takes a fifth of a second
+
+        data, (rows, splits) = self._under("none"), self.folds(n)
+        X, X_test = (Z if isinstance(Z, np.ndarray) else Z.toarray() for Z in (data.X_train, data.X_test))
+        y = data.y_train
+        if self._classes:
+            weight = self._options.get("class_weight", self._class_weights[0])
+            model: Any = ensemble.HistGradientBoostingClassifier(class_weight=weight, random_state=self._seed)
+        else:
+            model = ensemble.HistGradientBoostingRegressor(random_state=self._seed)
+        folds = [(rows[seen], rows[held]) for seen, held in splits]
+        scores = [[self._metric.of(model.fit(X[seen], y[seen]), X[held], y[held])] for seen, held in folds]
+        start = perf_counter()
+        model.fit(X, y)
+        train = perf_counter() - start
+        score = self._metric.of(model, X_test, data.y_test)
+        tested = self._tested(score, train, lambda: model.predict(X[:TIMED_ROWS]))
+        return {**best_column(np.array(scores), [0.0]), "test": tested}
+
+    def folds(self, n: int) -> tuple[Indices, list[tuple[Indices, Indices]]]:
+        """Return the rows of a subsample of n rows, and its folds."""
+        rows = np.sort(self._order[:n])
+        return rows, self._splits(rows)
+
+    def _splits(self, rows: Indices) -> list[tuple[Indices, Indices]]:
+        """Return the folds: five up to 1,000 rows, three for more, and one of them above 30,000 rows.
+
+        Folds that were chosen for all training rows are cut down to these rows.
+        """
+        n = len(rows)
+        if self._folds is not None:
+            places = np.full(self._n, -1)
+            places[rows] = np.arange(n)
+            cut = [[places[side][places[side] >= 0] for side in fold] for fold in self._folds]
+            return [(seen, held_out) for seen, held_out in cut if len(seen) and len(held_out)]
         folds = 5 if n <= 1_000 else 3
         cutter = (StratifiedKFold if self._classes else KFold)(folds, shuffle=True, random_state=self._seed)
+        y = self._under("own").y_train[rows]
         return list(cutter.split(np.zeros(n), y))[: 1 if n > 30_000 else folds]
 
     def _exact_scores(
-        self, kernel: Any, entry: Entry, X: Matrix, y: NDArray[Any], values: Sequence[float], splits: Any
-    ) -> NDArray[np.float64]:
+        self, kernel: Any, entry: Entry, X: Matrix, y: NDArray[Any], values: Sequence[float], splits: Any,
+        options: dict[str, Any],
+    ) -> NDArray[np.float64]:  # fmt: skip
         """Return the scores of the exact method, (folds, values), from one Gram matrix where rows are few."""
         n = len(y)
         few = MOST_GRAM if X.shape[1] <= MANY_COLUMNS else 2 * MOST_GRAM
@@ -227,12 +423,37 @@ class Scorer:
             check_memory(f"the Gram matrix of {n:,} rows", 24 * n * n, "fewer rows")
             K, parameters = kernel(X.astype(np.float64)), {"kernel": "precomputed"}
         if not self._classes:
-            return kernel_ridge_scores(K, y, values, splits)
-        classifier = svm.SVC(**parameters, cache_size=1000, class_weight=self._options.get("class_weight"))
-        grid = GridSearchCV(classifier, {"C": list(values)}, cv=splits, refit=False, error_score="raise")
+            return kernel_ridge_scores(K, y, values, splits, self._metric)
+        classifier = svm.SVC(**parameters, cache_size=1000, class_weight=options.get("class_weight"))
+        grid = GridSearchCV(
+            classifier, {"C": list(values)}, scoring=self._metric.of, cv=splits, refit=False,
+            error_score="raise",
+        )  # fmt: skip
         with parallel_config("threading", n_jobs=self._threads):
             results = grid.fit(K, y).cv_results_
         return np.array([results[f"split{fold}_test_score"] for fold in range(len(splits))])
+
+
+def folds_of(
+    cv: Any, y: NDArray[Any], by: NDArray[Any] | None, classes: bool, seed: int
+) -> list[tuple[Indices, Indices]]:
+    """Return the folds of all training rows: of whole groups, later rows after earlier ones, or any `cv`.
+
+    `by` has the groups or the times of the rows. Raises DataError for a single group.
+    """
+    X = np.zeros((len(y), 1))
+    if cv == "time":
+        assert by is not None
+        order = np.argsort(by, kind="stable")
+        return [(order[seen], order[later]) for seen, later in TimeSeriesSplit(FOLDS).split(X)]
+    if cv == "group":
+        assert by is not None
+        n_groups = len(np.unique(by))
+        if n_groups < 2:
+            raise DataError("expected two groups or more among the training rows, got one")
+        cutter = StratifiedGroupKFold if classes else GroupKFold
+        cv = cutter(min(FOLDS, n_groups), shuffle=True, random_state=seed)
+    return list(check_cv(cv, y, classifier=classes).split(X, y, by))
 
 
 def data_under(scale: str, source: Any, protocol: Protocol, **access: Any) -> Dataset:
@@ -290,9 +511,10 @@ def spread_order(y: NDArray[Any], classes: bool, seed: int) -> Indices:
 
 
 def newton_scores(
-    loss: Any, Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any, options: dict[str, Any]
-) -> NDArray[np.float64]:
-    """Return the accuracy on each held-out fold for values of C in rising order, (folds, values tried).
+    loss: Any, Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any, options: dict[str, Any],
+    metric: Metric,
+) -> NDArray[np.float64]:  # fmt: skip
+    """Return the score on each held-out fold for values of C in rising order, (folds, values tried).
 
     Each fold starts from its last solution. Once two values in a row, the last above 1, are no better than an
     earlier one, the larger values are left out, since they cost the most.
@@ -308,32 +530,35 @@ def newton_scores(
     held_out = [(Z[rows], y[rows]) for _, rows in splits]
     columns: list[list[float]] = []
     for C, *trained in zip(values, *(path(seen) for seen, _ in splits), strict=True):
-        columns.append([solver.score(*fold) for solver, fold in zip(trained, held_out, strict=True)])
+        columns.append([metric.of(solver, *fold) for solver, fold in zip(trained, held_out, strict=True)])
         means = np.mean(columns, axis=1)
         if C > ENOUGH and len(means) - 1 - int(means.argmax()) >= PATIENCE:
             break
     return np.array(columns).T
 
 
-def ridge_scores(Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any) -> NDArray[np.float64]:
-    """Return R^2 on each held-out fold for each alpha in rising order, (folds, values), from moments."""
-    rest = np.setdiff1d(np.arange(len(y)), np.concatenate([held_out for _, held_out in splits]))
-    parts = [
-        Moments.of(Z[rows], y[rows]) for rows in (*(held_out for _, held_out in splits), rest) if len(rows)
-    ]
+def ridge_scores(
+    Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any, metric: Metric
+) -> NDArray[np.float64]:
+    """Return the score on each held-out fold for each alpha in rising order, (folds, values)."""
     scores = np.empty((len(splits), len(values)))
-    for fold, held_out in enumerate(parts[: len(splits)]):
-        seen = sum_of(part for part in parts if part is not held_out)
+    for fold, (rows, held_out) in enumerate(splits):
+        seen = Moments.of(Z[rows], y[rows])
         for k, w in enumerate(ridge_path(seen, np.sort(np.asarray(values, float)))):
-            error = held_out.squared_error(w, float(seen.y_mean - seen.x_mean @ w))
-            scores[fold, k] = 1 - error / held_out.yy if held_out.yy > 0 else 0.0
+            predicted = linear_values(Z[held_out], w[None])[:, 0] + float(seen.y_mean - seen.x_mean @ w)
+            scores[fold, k] = metric(predicted_alone(predicted), y[held_out])
     return scores
 
 
+def predicted_alone(predicted: NDArray[np.float64]) -> Callable[[str], Any]:
+    """Return what a metric asks of a regression."""
+    return lambda method: predicted
+
+
 def kernel_ridge_scores(
-    K: NDArray[np.float64], y: NDArray[Any], values: Sequence[float], splits: Any
+    K: NDArray[np.float64], y: NDArray[Any], values: Sequence[float], splits: Any, metric: Metric
 ) -> NDArray[np.float64]:
-    """Return R^2 on each held-out fold per alpha, (folds, values); -inf where K + alpha I is singular.
+    """Return the score on each held-out fold per alpha, (folds, values); -inf where K + alpha I is singular.
 
     K is the Gram matrix (n, n) of all rows; f(x) = mean(y) + sum_i a_i K(x_i, x), (K + alpha I) a = y - mean.
     """
@@ -345,7 +570,7 @@ def kernel_ridge_scores(
             A[np.diag_indices(len(seen))] += alpha
             with suppress(LinAlgError):
                 predicted = mean + K[np.ix_(held_out, seen)] @ cho_solve(cholesky(A), y[seen] - mean)
-                scores[fold, k] = r2_score(y[held_out], predicted)
+                scores[fold, k] = metric(predicted_alone(predicted), y[held_out])
     return scores
 
 

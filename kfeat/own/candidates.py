@@ -33,14 +33,15 @@ MAPS = {
 class Candidate:
     """A scaling, a kernel and a map as a config's entries, and the loss of the linear model.
 
-    `scale` is "own" for the scaling that the data or the config have. `map` is None for the exact method: an
-    SVM, or kernel ridge regression.
+    `scale` is "own" for the scaling that the data or the config have. `map` is None for the exact method, an
+    SVM or kernel ridge regression; with the linear kernel, for the linear model of the scaled rows.
     """
 
     scale: str
     kernel: Entry
     map: Entry | None
     loss: Loss
+    class_weight: Literal["balanced"] | None = None
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -51,13 +52,20 @@ class Candidate:
         return digest(asdict(self))[:16]
 
     @property
+    def linear(self) -> bool:
+        """Whether this is the linear model of the scaled rows."""
+        return self.map is None and self.kernel["name"] == "linear"
+
+    @property
     def exact(self) -> bool:
         """Whether this is the exact method on the kernel."""
-        return self.map is None
+        return self.map is None and not self.linear
 
     @property
     def name(self) -> str:
-        """The names of its kernel and its map, or `exact`."""
+        """The names of its kernel and its map, or `exact`, or `linear model`."""
+        if self.linear:
+            return "linear model"
         return f"{self.kernel['name']}, {'exact' if self.map is None else self.map['name']}"
 
     @property
@@ -68,7 +76,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Facts:
-    """What candidates depend on: the sizes of the data and, for each scaling, the scale of each kernel."""
+    """What candidates depend on: the sizes of the data and, for each scaling, the scale of each kernel.
+
+    `class_weights` are those that candidates may have, the first one first.
+    """
 
     task: Literal["classification", "regression"]
     n_train: int
@@ -77,6 +88,8 @@ class Facts:
     rarest: int  # training rows of the rarest class; all of them in a regression
     gammas: dict[str, dict[str, float]]  # by scaling, by kernel
     traits: Traits | None = None  # by which the survey gives advice
+    metric: str = "accuracy"  # the name of a scorer of scikit-learn
+    class_weights: tuple[Literal["balanced"] | None, ...] = (None,)
 
     @property
     def loss(self) -> Loss:
@@ -84,8 +97,15 @@ class Facts:
         return "squares" if self.task == "regression" else "squared_hinge"
 
 
+def options_of(candidate: Candidate, options: Entry) -> Entry:
+    """Return the options of a candidate's classifier: the config's, its weights, a bias if it is linear."""
+    weights = {"class_weight": candidate.class_weight} if candidate.class_weight else {}
+    return {**({"bias": 1.0} if candidate.linear else {}), **options, **weights}
+
+
 def solver_of(candidate: Candidate, value: float, options: Entry) -> Entry:
     """Return the solver of a candidate as a config's entry; with the `options` of the config's own."""
+    options = options_of(candidate, options)
     if candidate.loss == "squares":
         return {"name": "kernel_ridge" if candidate.exact else "ridge", "alpha": value}
     if candidate.exact:
@@ -109,11 +129,12 @@ def first_entries(facts: Facts, scale: str | None = None) -> list[Entry]:
 
     With a `scale`, the best of these, return what is tried next: other bandwidths, and a cubic kernel.
     """
+    weight = {"class_weight": facts.class_weights[0]}
     if scale is None:
-        return [{"scale": name, "kernel": "gaussian", "factor": 1.0} for name in facts.gammas]
+        return [{"scale": name, "kernel": "gaussian", "factor": 1.0, **weight} for name in facts.gammas]
     factors = (4.0, 0.25, 16.0, 256.0)[: 4 if facts.n_features <= FEW_COLUMNS else 3]
     entries: list[Entry] = [{"scale": scale, "kernel": "gaussian", "factor": factor} for factor in factors]
-    return [*entries, {"scale": scale, "kernel": "polynomial", "degree": 3}]
+    return [entry | weight for entry in [*entries, {"scale": scale, "kernel": "polynomial", "degree": 3}]]
 
 
 def suggested(trial: Any, facts: Facts) -> Candidate:
@@ -128,7 +149,9 @@ def suggested(trial: Any, facts: Facts) -> Candidate:
         most = 1e4 if facts.n_features <= FEW_COLUMNS else 100.0
         factor = trial.suggest_float("factor", 0.01, most, log=True)
     kernel = {"name": name, "gamma": rounded(factor * facts.gammas[scale][name]), **shape}
-    return Candidate(scale, kernel, None, facts.loss)
+    weights = facts.class_weights
+    weight = trial.suggest_categorical("class_weight", list(weights)) if len(weights) > 1 else weights[0]
+    return Candidate(scale, kernel, None, facts.loss, weight)
 
 
 class Proposals:
@@ -174,7 +197,14 @@ def advised(facts: Facts, budget: float) -> list[Candidate]:
     if gamma is None:
         return []
     shape = {"degree": int(degree), "coef0": 1} if degree else {}
-    return [Candidate("own", {"name": name, "gamma": gamma, **shape}, advice.entry, facts.loss)]
+    kernel = {"name": name, "gamma": gamma, **shape}
+    return [Candidate("own", kernel, advice.entry, facts.loss, facts.class_weights[0])]
+
+
+def linear_model(facts: Facts) -> Candidate:
+    """Return logistic or ridge regression on the rows under the first scaling."""
+    loss: Loss = "squares" if facts.task == "regression" else "logistic"
+    return Candidate(next(iter(facts.gammas)), {"name": "linear"}, None, loss, facts.class_weights[0])
 
 
 def maps_of(exact: Candidate, facts: Facts, n: int) -> list[Candidate]:
@@ -185,7 +215,7 @@ def maps_of(exact: Candidate, facts: Facts, n: int) -> list[Candidate]:
 
 
 def neighbours(candidate: Candidate, facts: Facts) -> Iterator[Candidate]:
-    """Yield the candidates one step away: with more features, twice or half the gamma, or the other loss."""
+    """Yield the candidates one step away: more features, twice or half the gamma, other weights or loss."""
     if candidate.map is not None and "n_components" in candidate.map:
         for times in (4, 2):
             if (size := times * candidate.size) <= min(LARGEST, facts.n_train // 2):
@@ -194,16 +224,23 @@ def neighbours(candidate: Candidate, facts: Facts) -> Iterator[Candidate]:
     if isinstance(gamma, int | float):
         for factor in (2.0, 0.5):
             yield replace(candidate, kernel={**candidate.kernel, "gamma": rounded(factor * gamma)})
+    for weight in facts.class_weights:
+        if weight != candidate.class_weight:
+            yield replace(candidate, class_weight=weight)
     if candidate.loss != "squares" and not candidate.exact:
         yield replace(candidate, loss="squared_hinge" if candidate.loss == "logistic" else "logistic")
 
 
-def own_candidates(kernels: Sequence[Entry], maps: Sequence[Entry], loss: Loss, most: int) -> list[Candidate]:
+def own_candidates(
+    kernels: Sequence[Entry], maps: Sequence[Entry], facts: Facts, most: int
+) -> list[Candidate]:
     """Return the config's own candidates, at most `most`: each kernel with each map that supports it."""
-    candidates = []
+    candidates, weight = [], facts.class_weights[0]
     for kernel in kernels:
-        suited = maps_for(read_component(kernel, "kernel").build())
-        candidates += [Candidate("own", kernel, entry, loss) for entry in maps if entry["name"] in suited]
+        suited = [
+            entry for entry in maps if entry["name"] in maps_for(read_component(kernel, "kernel").build())
+        ]
+        candidates += [Candidate("own", kernel, entry, facts.loss, weight) for entry in suited]
     return candidates[:most]
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
@@ -23,6 +23,7 @@ from scipy.sparse import issparse
 from sklearn import metrics
 from sklearn.base import clone
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from kfeat.batches import batch_edges
@@ -79,7 +80,7 @@ class KernelModel(Estimator):
     classes_ : ndarray
         The labels, for classifiers.
     coding_, preparation_, map_, solver_ : Coding, Preparation, FeatureMap or None, Solver
-        The fitted parts.
+        The fitted parts; and `calibrator_`, if probabilities were learnt by `calibrate`.
     about_ : dict
         Facts about the training; `kfeat fit` adds the config, the data's fingerprint, scores and versions.
 
@@ -109,7 +110,7 @@ class KernelModel(Estimator):
         """
         steps = {name: getattr(self, name) for name in ("scale", "constant_features", "dtype")}
         protocol = validated(Protocol, steps, type(self).__name__)
-        X, y = self._raw(X, reset=True), column_or_1d(y, warn=True)
+        X, y = self.raw_rows(X, reset=True), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         raw = Raw("the data", (self.solver or Newton()).task, {"train": Part(X, y)})
         preparation = learn(raw, protocol, np.arange(len(y)), None)
@@ -133,7 +134,8 @@ class KernelModel(Estimator):
         solver.fit(Z, y)
         # Set only now, so that a fit that fails does not damage an earlier one.
         self.preparation_, self.map_, self.solver_ = preparation, feature_map, solver
-        self.__dict__.pop("classes_", None)  # of an earlier fit
+        for name in ("classes_", "calibrator_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         if classifies(solver):
             codes = solver.classes_
             self.classes_ = np.array([label_names[int(code)] for code in codes]) if label_names else codes
@@ -149,9 +151,36 @@ class KernelModel(Estimator):
         self.about_: dict[str, Any] = {"n_train": len(y)}
         return self
 
-    def predict_prepared(self, X: Any) -> NDArray[Any]:
-        """Return the label, a code of words, or the value of each row that is scaled already."""
-        return np.concatenate([self.solver_.predict(Z) for Z in self.blocks(X, scaled=True)])
+    def calibrate(self, X: Any, y: NDArray[Any], folds: Sequence[tuple[Any, Any]]) -> Self:
+        """Learn probabilities by logistic regression on the decision values of held-out rows (Platt 2000).
+
+        X are rows that are scaled already, y their labels. The fitted map stays; in each fold the solver is
+        trained again. Nothing changes if a fold lacks a class, or if the solver has probabilities and no
+        weights of classes, which would move them.
+        """
+        solver = self.solver_
+        whole = all(len(np.unique(y[seen])) == len(self.classes_) for seen, _ in folds)
+        has_own = hasattr(solver, "predict_proba") and getattr(solver, "class_weight", None) is None
+        if has_own or not whole:
+            return self
+        Z = X if self.map_ is None else self.map_.transform(X)
+        values = [clone(solver).fit(Z[seen], y[seen]).decision_function(Z[held]) for seen, held in folds]
+        known = np.concatenate([y[held] for _, held in folds])
+        self.calibrator_ = LogisticRegression().fit(np.concatenate(values).reshape(len(known), -1), known)
+        return self
+
+    def predict_prepared(self, X: Any, method: str = "predict") -> NDArray[Any]:
+        """Return the label, a code of words, or the value of each row that is scaled already.
+
+        Another method of the solver returns its decision values or probabilities.
+        """
+        return np.concatenate([self._answer(method, Z) for Z in self.blocks(X, scaled=True)])
+
+    def _answer(self, method: str, Z: Any) -> NDArray[Any]:
+        """Return what a method of the solver returns for features Z, with the probabilities learnt for it."""
+        if method == "predict_proba" and hasattr(self, "calibrator_"):
+            return self.calibrator_.predict_proba(self.solver_.decision_function(Z).reshape(Z.shape[0], -1))
+        return getattr(self.solver_, method)(Z)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label, or the value, of each raw row."""
@@ -162,9 +191,9 @@ class KernelModel(Estimator):
         """Return the decision values: (n,), positive for the last of two classes, or (n, classes)."""
         return self.outputs(X, ["decision_function"])["decision_function"]
 
-    @available_when(lambda self: hasattr(_solver(self), "predict_proba"))
+    @available_when(lambda self: hasattr(_solver(self), "predict_proba") or hasattr(self, "calibrator_"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the solver's probabilities of the classes (n, classes)."""
+        """Return the probabilities of the classes (n, classes), the solver's or those of `calibrate`."""
         return self.outputs(X, ["predict_proba"])["predict_proba"]
 
     def outputs(self, X: Any, methods: Sequence[str], coded: bool = False) -> dict[str, NDArray[Any]]:
@@ -174,8 +203,8 @@ class KernelModel(Estimator):
         CSR. Raises ModelError for no rows.
         """
         check_is_fitted(self, "solver_")
-        blocks = self.blocks(X if coded else self._raw(X, reset=False))
-        of_blocks = [[getattr(self.solver_, method)(Z) for method in methods] for Z in blocks]
+        blocks = self.blocks(X if coded else self.raw_rows(X))
+        of_blocks = [[self._answer(method, Z) for method in methods] for Z in blocks]
         outputs = dict(zip(methods, map(np.concatenate, zip(*of_blocks, strict=True)), strict=True))
         if "predict" in outputs and classifies(self.solver_):  # words in the place of codes
             outputs["predict"] = self.classes_[np.searchsorted(self.solver_.classes_, outputs["predict"])]
@@ -200,7 +229,7 @@ class KernelModel(Estimator):
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the solver's input for raw rows: the map's features (n, D), or the scaled rows."""
         check_is_fitted(self, "solver_")
-        blocks = self.blocks(self._raw(X, reset=False))
+        blocks = self.blocks(self.raw_rows(X))
         return np.concatenate([Z.toarray() if issparse(Z) else Z for Z in blocks])
 
     def save(self, path: Any) -> None:
@@ -214,7 +243,7 @@ class KernelModel(Estimator):
             rows = X[start:stop] if scaled else self.preparation_.rows(X[start:stop])
             yield rows if self.map_ is None else self.map_.transform(rows)
 
-    def _raw(self, X: Any, reset: bool) -> Any:
+    def raw_rows(self, X: Any, reset: bool = False) -> Any:
         """Return raw rows as a matrix of numbers, their columns those of training."""
         if self.coding is None:
             floats = [np.float64, np.float32]
@@ -257,8 +286,9 @@ def write_predictions(
     for method in methods:
         if not hasattr(model, method):
             lacks = f"{type(model.solver_).__name__} has no {TITLE[method]}; leave the option out"
-            logistic = ", or train `{name: newton, loss: logistic}`" if classifies(model.solver_) else ""
-            raise ModelError(f"{lacks}{logistic}")
+            if classifies(model.solver_):
+                lacks += ", or train `{name: newton, loss: logistic}`, or with `kfeat fit --probabilities`"
+            raise ModelError(lacks)
     n = 0
     for rows in _rows_of(model, path, labels=False):
         outputs = model.outputs(rows.X, methods, coded=True)
@@ -274,20 +304,48 @@ def write_predictions(
     return n
 
 
-def scores_of(task: str, predicted: NDArray[Any], y: NDArray[Any]) -> dict[str, float]:
-    """Return the accuracy, and that of always the most frequent class; or the errors of a regression."""
-    if task == "regression":
-        return regression_errors(y, predicted)
-    most = np.unique(y, return_counts=True)[1].max()
-    return {"accuracy": float(np.mean(predicted == y)), "most_frequent_class": float(most / len(y))}
+def judged(model: KernelModel) -> list[str]:
+    """Return the methods of a model that the usual scores need."""
+    methods = ("predict", "decision_function", "predict_proba")
+    return [method for method in methods if hasattr(model, method)]
+
+
+def scores_of(
+    outputs: Mapping[str, NDArray[Any]], y: NDArray[Any], classes: NDArray[Any] | None
+) -> dict[str, float]:
+    """Return the usual scores of what the methods of a model return, `classes` in the order of its columns.
+
+    A classifier has the accuracy, and that of always the most frequent class; the balanced accuracy, and that
+    of always one class (`chance`); F1, of the last of two classes, else its mean. Two classes have the area
+    under the ROC curve, probabilities the log loss. A regression has its errors.
+    """
+    if classes is None:
+        return regression_errors(y, outputs["predict"])
+    known, predicted = (pd.Index(classes).get_indexer(labels) for labels in (y, outputs["predict"]))
+    places, counts = np.unique(known, return_counts=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a class without a row
+        two = {"average": "binary" if len(classes) == 2 and known.min() >= 0 else "macro"}
+        scores = {
+            "accuracy": metrics.accuracy_score(known, predicted),
+            "most_frequent_class": counts.max() / len(y),
+            "balanced_accuracy": metrics.balanced_accuracy_score(known, predicted),
+            "chance": 1 / len(places),
+            "f1": metrics.f1_score(known, predicted, **two),
+        }
+    if len(places) == len(classes) == 2 and known.min() >= 0:
+        scores["roc_auc"] = metrics.roc_auc_score(known, outputs["decision_function"])
+    if "predict_proba" in outputs and known.min() >= 0:
+        scores["log_loss"] = metrics.log_loss(known, outputs["predict_proba"], labels=np.arange(len(classes)))
+    return {name: float(score) for name, score in scores.items()}
 
 
 def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
-    """Return the scores on a file's rows and their number.
+    """Return the usual scores on a file's rows and their number.
 
     Raises DataError for a file without the target, for a label that the model does not know, and bad rows.
     """
-    predicted, y = [], []
+    methods, blocks, y = judged(model), [], []
     for rows in _rows_of(model, path, labels=True):
         if rows.y is None:
             target = model.coding_.target
@@ -297,8 +355,10 @@ def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
             )
         with naming(path):
             y.append(_labels(model, rows.y, rows.start))
-        predicted.append(model.outputs(rows.X, ["predict"], coded=True)["predict"])
-    return scores_of(model.solver_.task, np.concatenate(predicted), np.concatenate(y)), sum(map(len, y))
+        blocks.append(model.outputs(rows.X, methods, coded=True))
+    outputs = {method: np.concatenate([block[method] for block in blocks]) for method in methods}
+    classes = model.classes_ if classifies(model.solver_) else None
+    return scores_of(outputs, np.concatenate(y), classes), sum(map(len, y))
 
 
 def _labels(model: KernelModel, y: NDArray[Any], start: int) -> NDArray[Any]:

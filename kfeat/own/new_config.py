@@ -13,9 +13,11 @@ from kfeat.data.coding import listed
 from kfeat.data.dataset import Raw, Reading
 from kfeat.data.formats.tables import roles
 from kfeat.data.inspection import class_counts, columns_of, table_of, useless
+from kfeat.data.protocol import split_indices
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.component import experiment_name
 from kfeat.kernels import Gaussian
+from kfeat.own.bench import default_metric
 from kfeat.survey.advice import ADVICE, BUDGETS, Advice, Traits, regret
 from kfeat.text import in_yaml, plain
 
@@ -48,16 +50,28 @@ seed: 0
 
 
 def new_config(
-    data: Path, path: Path, *, target: str | None, test: str | None, task: Any, reading: Reading
-) -> str:
+    data: Path, path: Path, *, target: str | None, test: str | None, task: Any, reading: Reading,
+    by: tuple[str, str] | None = None,
+) -> str:  # fmt: skip
     """Return the text of a first config at `path` for a file, with the reason above each choice.
 
-    Raises ConfigError where no target is named, the target has a single class or almost only different words,
-    and DataError where the file cannot be read.
+    `by` is `group` or `time`, and the column by which the rows are split; it is no feature. Raises
+    ConfigError where no target is named, the target has a single class or almost only different words,
+    and DataError where the file cannot be read, or the column does not do.
     """
     experiment_name(path.resolve())  # refuses a name that no folder of rows can have
+    split = None
+    if by is not None:
+        kind, column = by
+        place = int(column) if column.isdigit() and reading.header is False else column
+        reading = reading.model_copy(update={"drop": [*(reading.drop or []), place]})
+        split = {"kind": kind, "train": TRAIN, "column": place}
     raw, dataset, remarks = described_file(data, target=target, test=test, task=task, reading=reading)
-    return config_text(raw, dataset, path, remarks)
+    if split is None:
+        classes = raw.task == "classification" and min(class_counts(raw, raw.y).values()) >= FOLDS
+        split = split_of(raw, "stratified" if classes else "fraction")
+    split_indices(Protocol.model_validate({"split": split}).split, raw, 0)  # raises where it cannot be
+    return config_text(raw, dataset, path, remarks, split)
 
 
 def described_file(
@@ -138,12 +152,16 @@ def check_target(raw: Raw, target: str | None, task: str | None) -> None:
         )
 
 
-def config_text(raw: Raw, dataset: Mapping[str, Any], path: Path, remarks: list[str]) -> str:
+def config_text(raw: Raw, dataset: Mapping[str, Any], path: Path, remarks: list[str], split: Any) -> str:
     """Return a config for `kfeat run`, with the reason above each choice."""
     n, d = len(raw.y), raw.n_features
     n_train = len(raw.parts["train"].y) if "test" in raw.parts else int(TRAIN * n)
-    (scale, why), split = scaling_of(raw, dataset), split_of(raw)
+    scale, why = scaling_of(raw, dataset)
     sparse = scale == "unit_rows"
+    metric, why_metric = default_metric(raw.parts["train"].y, raw.task == "classification")
+    if why_metric:
+        told = f"# What counts for `kfeat tune` is the {metric.replace('_', ' ')}: {why_metric}."
+        remarks = [*remarks, told, "# `--metric roc_auc` compares how well the rows are ordered instead."]
     chosen, mapped, exact = _solvers(raw, n_train)
     return TEMPLATE.format(
         name=plain(raw.name), n=n, d=d, s="s" * (d != 1), task=plain(_task(raw)), path=path, why=why,
@@ -156,9 +174,9 @@ def config_text(raw: Raw, dataset: Mapping[str, Any], path: Path, remarks: list[
     )  # fmt: skip
 
 
-def split_of(raw: Raw) -> Any:
-    """Return the split by files, or four fifths of the rows where the data have no test file."""
-    return "official" if "test" in raw.parts else {"kind": "fraction", "train": TRAIN, "seed": 0}
+def split_of(raw: Raw, kind: str) -> Any:
+    """Return the split by files, or a draw of four fifths of the rows where the data have no test file."""
+    return "official" if "test" in raw.parts else {"kind": kind, "train": TRAIN, "seed": 0}
 
 
 def scaling_of(raw: Raw, dataset: Mapping[str, Any]) -> tuple[str, str]:
@@ -224,7 +242,7 @@ def traits_of(source: Any, raw: Raw, rows: int | None = None, **access: Any) -> 
     `rows` replaces the number of training rows.
     """
     scale, _ = scaling_of(raw, source if isinstance(source, dict) else {})
-    protocol = Protocol.model_validate({"scale": scale, "split": split_of(raw)})
+    protocol = Protocol.model_validate({"scale": scale, "split": split_of(raw, "fraction")})
     X = load(source, protocol, random_state=0, **access).X_train
     return Traits.of(X, raw.parts["train"].X, raw.task, rows)
 

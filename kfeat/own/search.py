@@ -5,7 +5,8 @@ methods or maps) on its rung. No rung waits until another is full, so there is a
 (Li et al., "A system for massively parallel hyperparameter tuning", MLSys 2020, Algorithm 2). Optuna's own
 pruner drops a candidate that does not go up at once; here it can go up later.
 
-The survey's advice and the config's own methods come first. Optuna's TPE draws exact methods for the first
+A linear model comes first, so that there is always a model; then the survey's advice and the config's own
+methods. Optuna's TPE draws exact methods for the first
 rung. Maps that approximate the best of them are tried on the rungs above, and finally steps around the best
 candidate. `kfeat.own.search` says which one goes up a rung.
 """
@@ -30,6 +31,7 @@ from kfeat.own.candidates import (
     Proposals,
     advised,
     first_entries,
+    linear_model,
     maps_of,
     neighbours,
     own_candidates,
@@ -37,7 +39,7 @@ from kfeat.own.candidates import (
 
 ETA = 3
 SMALLEST = 900  # rows of the first rung
-NEAR = 5e-3  # of the score: half a point, or 0.005 of R²
+NEAR = 5e-3  # of the score: half a point, or 0.005 of R²; twice this share of an error or a loss
 EXACT_GROWTH, MAP_GROWTH = 10.0, 3.5  # factors of a candidate's time on three times the rows
 TOO_LONG = "it took longer than"  # the beginning of the reason of a candidate that was ended
 
@@ -57,6 +59,7 @@ class Scored:
     value: float
     seconds: float
     reason: str = ""
+    folds: tuple[float, ...] = ()
 
     @property
     def took_too_long(self) -> bool:
@@ -67,9 +70,14 @@ class Scored:
 Step = tuple[Candidate, int, Scored | None]  # the next candidate, its rows, and its last score
 
 
-def near(one: Scored, best: Scored) -> bool:
+def slack(metric: str, score: float) -> float:
+    """Return by how much scores may differ and still be near: half a point, or 1 % of an error."""
+    return 2 * NEAR * abs(score) if metric.startswith("neg_") else NEAR
+
+
+def near(one: Scored, best: Scored, metric: str) -> bool:
     """Return whether a candidate is within half a point of the best."""
-    return not one.reason and one.score >= best.score - NEAR
+    return not one.reason and one.score >= best.score - slack(metric, best.score)
 
 
 def grown(one: Scored, n: int) -> float:
@@ -135,11 +143,13 @@ SEARCH = 0.7  # share of the budget after which no candidate begins; the rest tr
 FIRST_SHARE = 0.2  # the largest share of the budget for the first entries, before any goes up a rung
 ONE_CANDIDATE = 0.25  # share of the budget: a candidate that takes longer is ended
 QUICK = 0.04  # share of the budget: candidates that take less go up a rung before slower ones
+SPARE = 0.15  # share of the budget that the linear model and boosting have at least
 CLOSING = 2.0  # seconds that writing the table and the figure takes
 MOST_OWN = 3
 MOST = 200  # candidates of one search
 STALE = 15  # candidates in a row without a better one after which the search ends
-GAIN = 2e-4  # what counts as better
+GAIN = 0.04  # share of the slack that counts as better
+AT_LEAST, BOOSTING = 10.0, 5.0  # seconds for the linear model, and for boosting, whatever the budget
 PATHS = {
     ("C", False): [10.0**k for k in range(-1, 4)],
     ("C", True): [1.0, 10.0, 100.0],
@@ -181,6 +191,8 @@ class SearchResult:
 
     `own` are the config's own candidates. `tests` has for each candidate that was trained on all training
     rows the `score` on the test rows, the seconds to `train` and to `predict` 1,000 rows, or why it `failed`.
+    `constant` is the score of always the most frequent class, or of the mean, on the folds of the best, and
+    `boosting` has there the scores of HistGradientBoosting, and its `test`.
     """
 
     facts: Facts
@@ -189,6 +201,38 @@ class SearchResult:
     own: Sequence[Candidate] = ()
     tests: Mapping[Scored, Row] = field(default_factory=dict)
     n_kept: int = 0  # rows of earlier calls
+    constant: float = -inf
+    boosting: Row = field(default_factory=dict)
+
+    @property
+    def constant_is_as_good(self) -> bool:
+        """Whether the best is not better than a constant."""
+        return self.best.score <= self.constant + slack(self.facts.metric, self.constant)
+
+    @property
+    def ahead(self) -> float:
+        """By how much boosting is ahead of the best: in each fold, and by more than the slack; else 0."""
+        gains = [
+            theirs - ours
+            for theirs, ours in zip(self.boosting.get("folds", ()), self.best.folds, strict=False)
+        ]
+        gain = sum(gains) / len(gains) if gains else 0.0
+        return gain if gain > slack(self.facts.metric, self.best.score) and min(gains) > 0 else 0.0
+
+    @property
+    def trained(self) -> Scored:
+        """The best; if it could not be trained on all rows, the best of those that were."""
+        done = [one for one, row in self.tests.items() if "score" in row]
+        return self.best if self.best in done or not done else max(done, key=lambda one: one.score)
+
+    @property
+    def linear(self) -> Scored | None:
+        """The linear model on as many rows as the best."""
+        return winner(one for one in self.scored if one.n >= self.best.n and one.candidate.linear)
+
+    def near(self, one: Scored) -> bool:
+        """Return whether a candidate is within half a point of the best."""
+        return near(one, self.best, self.facts.metric)
 
     @property
     def before(self) -> Scored | None:
@@ -203,7 +247,7 @@ class SearchResult:
     @property
     def quick(self) -> Scored | None:
         """The map with the fewest features within half a point of the best on its rows."""
-        maps = [one for one in self.scored if not one.candidate.exact and near(one, self.best)]
+        maps = [one for one in self.scored if not one.candidate.exact and self.near(one)]
         rows = [one for one in maps if one.n >= self.best.n]
         return min(rows, key=lambda one: (one.candidate.size, -one.score), default=None)
 
@@ -211,7 +255,7 @@ class SearchResult:
     def quickest(self) -> Scored | None:
         """The tested candidate that predicts fastest of those within half a point of the best."""
         rows = {one: row for one, row in self.tests.items() if "score" in row and one.n >= self.best.n}
-        good = [one for one in rows if near(one, self.best)]
+        good = [one for one in rows if self.near(one)]
         return min(good, key=lambda one: rows[one]["predict"], default=None)
 
 
@@ -239,21 +283,46 @@ class Search:
         self._search_end = start + SEARCH * self._budget
         self._end = start + max(self._budget - CLOSING, 0.9 * self._budget)
         sizes = rungs(facts.n_train, facts.rarest)
-        own = own_candidates(kernels, maps, facts.loss, MOST_OWN)
+        own, linear = own_candidates(kernels, maps, facts, MOST_OWN), linear_model(facts)
+        self._at_once(linear, sizes[0], start + AT_LEAST)
         first = advised(facts, (1 - SEARCH) * self._budget)  # what remains for training the best
         self._candidates([*first, *own], facts, sizes)
-        best = self._winner(facts)
+        n_best = self._winner(facts).n
+        self._at_once(linear, n_best, monotonic() + SPARE * self._budget)
         for one in own[:1]:
-            if not any(other.candidate == one and other.n >= best.n for other in self._scored()):
-                self._score(one, best.n)
-        result = SearchResult(facts, self._scored(), best, own, n_kept=n_kept)
+            if not any(other.candidate == one and other.n >= n_best for other in self._scored()):
+                self._score(one, n_best)
+        best = self._winner(facts)
+        ended = monotonic()  # where the last candidate was ended, a new process starts, again without a limit
+        constant = (self._scorer.ask("constant", ended + PATIENCE, n=best.n) or {}).get("score", -inf)
+        self._end += monotonic() - ended
+        result = SearchResult(facts, self._scored(), best, own, n_kept=n_kept, constant=constant)
         if not facts.n_test:
             return result
-        ended = monotonic()  # where the last candidate was ended, a new process starts, again without a limit
-        self._scorer.ask("ready", ended + PATIENCE)
-        self._end += monotonic() - ended
-        chosen = [one for one in dict.fromkeys((best, result.quick, result.exact)) if one]
-        return replace(result, tests={one: self._test(one, facts.n_train) for one in chosen})
+        tests = {one: self._test(one, facts.n_train) for one in (best, result.linear) if one}
+        boosting = self._boosting(best.n)
+        others = [one for one in (result.quick, result.exact) if one and one not in tests]
+        tests |= {one: self._test(one, facts.n_train) for one in others}
+        return replace(result, tests=tests, boosting=boosting)
+
+    def _at_once(self, candidate: Candidate, n: int, end: float) -> None:
+        """Score a candidate by a time of its own."""
+        search_end, self._search_end = self._search_end, max(self._search_end, end)
+        longest, self._longest = self._longest, max(self._longest, AT_LEAST)
+        if not any((one.candidate, one.n) == (candidate, n) for one in self._scored()):
+            self._score(candidate, n)
+        self._search_end, self._longest = search_end, longest
+
+    def _boosting(self, n: int) -> Row:
+        """Return the scores of boosting on the folds of n rows, perhaps of an earlier call."""
+        key = digest(["boosting", n])[:16]
+        row = self._log.rows.get(key, {"failed": ""})
+        if "failed" in row:
+            answer = self._scorer.ask(
+                "boosting", max(self._end, monotonic() + max(SPARE * self._budget, BOOSTING)), n=n
+            )
+            row = {} if answer is None else self._log.append(key, {"boosting": True, **answer})
+        return row
 
     def _winner(self, facts: Facts) -> Scored:
         """Return the best, or one that can most likely be trained on all rows in the budget left.
@@ -268,7 +337,8 @@ class Search:
 
         best, quick = winner(scored), winner(one for one in scored if training(one) < rest)
         if best:
-            return quick if quick and (near(quick, best) or training(best) > self._budget) else best
+            longer = training(best) > self._budget
+            return quick if quick and (longer or near(quick, best, facts.metric)) else best
         reasons = "; ".join(sorted({one.reason for one in scored})[:3])
         if scored and not any(one.took_too_long for one in scored):
             raise ConfigError(f"no candidate could be scored: {reasons}")
@@ -285,7 +355,7 @@ class Search:
         while monotonic() < self._search_end and stale < STALE:
             scored = self._scored()
             best = winner(scored)
-            if best and best.score > top + GAIN:
+            if best and best.score > top + GAIN * slack(facts.metric, best.score):
                 top, stale = best.score, 0
             waiting = [one for one in first if one not in {other.candidate for other in scored}]
             begun = new >= n_first or monotonic() >= first_end
@@ -337,6 +407,8 @@ class Search:
     def _score(self, candidate: Candidate, n: int, since: Scored | None = None) -> Row | None:
         parameter = "alpha" if candidate.loss == "squares" else "C"
         values = PATHS[parameter, candidate.exact]
+        if candidate.class_weight:  # which makes the costs of rare classes larger
+            values = [value / 10 for value in values]
         if since is not None:
             values = [since.value]
             if 3 * since.seconds * grown(since, n) < self._longest / 3:
@@ -377,7 +449,8 @@ def _of_row(row: Row) -> Scored:
     if "failed" in row:
         return Scored(candidate, row["n"], -inf, 0.0, 0.0, row["seconds"], str(row["failed"]))
     seconds = row["seconds"] / row["values"]
-    return Scored(candidate, row["n"], row["score"], row["sd"], row["value"], seconds)
+    folds = tuple(row.get("folds", ()))
+    return Scored(candidate, row["n"], row["score"], row["sd"], row["value"], seconds, folds=folds)
 
 
 def _without_size(candidate: Candidate) -> tuple[Any, ...]:

@@ -1,11 +1,12 @@
 """Training the method of a config, and the best method of a search: as a config or as an estimator."""
 
 import warnings
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from math import log
 from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar, Literal, Self
@@ -15,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
@@ -23,10 +25,10 @@ from kfeat.data import Dataset, FileSource, LoaderSource, Protocol, Raw, load_ra
 from kfeat.data.coding import learn_coding, listed
 from kfeat.data.dataset import Part, Reading, format_of
 from kfeat.data.loading import call_anew
-from kfeat.data.preparation import learn
-from kfeat.data.protocol import All, Validation, drawn
+from kfeat.data.preparation import labels_under, learn, positive_classes
+from kfeat.data.protocol import All, Validation, drawn, split_indices
 from kfeat.data.sources import dataset_name
-from kfeat.errors import ConfigError, DataError
+from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.clock import environment
 from kfeat.experiments.component import Component, experiment_name, map_components, read_component
 from kfeat.experiments.config import Experiment
@@ -35,11 +37,19 @@ from kfeat.experiments.run import planned
 from kfeat.experiments.schedule import physical_cores
 from kfeat.experiments.trial import estimators, features, load_data
 from kfeat.kernels.base import Estimator, canonical
-from kfeat.own.bench import LocalScorer, Scorer, data_under, enough_rows
+from kfeat.own.bench import (
+    LocalScorer,
+    Scorer,
+    data_under,
+    default_metric,
+    enough_rows,
+    folds_of,
+    metric_of,
+)
 from kfeat.own.candidates import Candidate, Entry, model_of, solver_of
-from kfeat.own.model import KernelModel, save_model, scores_of
+from kfeat.own.model import KernelModel, judged, save_model, scores_of
 from kfeat.own.new_config import DENSE_VALUES
-from kfeat.own.search import Scored, ScoreLog, Search, SearchResult
+from kfeat.own.search import ETA, EXACT_GROWTH, MAP_GROWTH, Scored, ScoreLog, Search
 from kfeat.text import in_yaml, plain
 
 
@@ -88,10 +98,17 @@ def _choices(trials: Sequence[Trial]) -> list[str]:
     return list(choices.values())
 
 
-def train(trial: Trial, **access: Any) -> KernelModel:
+LONG, EVERY = 10_000, 20  # rows whose training is estimated, from one in so many
+
+
+def train(
+    trial: Trial, *, probabilities: bool = False, say: Callable[[float], None] | None = None, **access: Any
+) -> KernelModel:
     """Return the model of a trial: with the same data, seeds and numbers as the row that `kfeat run` makes.
 
-    Raises DataError for bad data, SolverError where the solver is for another task or does not finish.
+    With `probabilities`, a classifier without them learns them in three folds. Before a long training, `say`
+    is told about how many seconds it takes. Raises DataError for bad data, SolverError where the solver is
+    for another task or does not finish.
     """
     protocol, data = trial.protocol, load_data(trial, **access)
     assert data.preparation is not None
@@ -104,13 +121,29 @@ def train(trial: Trial, **access: Any) -> KernelModel:
         dtype=protocol.dtype,
         coding=data.coding,
     )
-    start = perf_counter()
     mapped = partial(features, trial, timed=nullcontext())
-    model.fit_prepared(data.preparation, data.X_train, data.y_train, data.label_names, mapped)
-    seconds = perf_counter() - start
+    X, y = data.X_train, data.y_train
+
+    def seconds_on(rows: slice) -> float:
+        start = perf_counter()
+        model.fit_prepared(data.preparation, X[rows], y[rows], data.label_names, mapped)
+        return perf_counter() - start
+
+    if probabilities and data.task == "regression":
+        raise ConfigError("--probabilities: a regression has none; leave the option out")
+    if say and len(y) >= LONG:
+        with suppress(KfeatError, ValueError), warnings.catch_warnings(action="ignore"):  # of too few rows
+            growth = EXACT_GROWTH if trial.exact else MAP_GROWTH
+            say(seconds_on(slice(None, None, EVERY)) * growth ** log(EVERY, ETA))
+    seconds = seconds_on(slice(None))
+    if probabilities:
+        three = StratifiedKFold(3, shuffle=True, random_state=0)
+        cv = three if data.by is None else protocol.split.kind
+        model.calibrate(X, y, folds_of(cv, y, data.by, True, 0))
     scores = None
     if held_out := protocol.split.kind != "all":  # whose test rows are the training rows
-        scores = scores_of(data.task, model.predict_prepared(data.X_test), data.y_test)
+        outputs = {m: model.predict_prepared(data.X_test, m) for m in judged(model)}
+        scores = scores_of(outputs, data.y_test, getattr(model.solver_, "classes_", None))
     reading = Reading()
     if isinstance(trial.source, FileSource):  # later files are read likewise
         named = {"format": format_of(Path(trial.source.path), trial.source.reading)}
@@ -155,7 +188,7 @@ def _entry(component: Component | None) -> dict[str, Any]:
     }
 
 
-VERSION = 6  # of what a row of a search means: raised when the same candidate gives other numbers
+VERSION = 7  # of what a row of a search means: raised when the same candidate gives other numbers
 KEPT = ("class_weight", "bias")  # of a classifier's parameters, whatever its kind
 MARK = "# Found by `kfeat tune "
 
@@ -172,20 +205,24 @@ class Setup:
     kernels: list[Entry]
     maps: list[Entry]
     options: dict[str, Any]  # of the config's solver, which every candidate's solver has too
+    metric: str
+    why: str  # the metric is not the usual one
     identity: str  # of the search: its rows are in a file of this name
 
     def bench(self, seed: int, access: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of a `Scorer`."""
         given = {"source": self.trial.source, "protocol": self.trial.protocol, **access}
         data = partial(data_under, random_state=self.trial.seeds["data"], **given)
-        return {"data": data, "seed": seed, "options": self.options}
+        kind = self.trial.protocol.split.kind
+        cv = kind if kind in ("group", "time") else None
+        return {"data": data, "seed": seed, "options": self.options, "metric": self.metric, "cv": cv}
 
 
-def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
+def setup_of(experiment: Experiment, seed: int, metric: str | None = None, **access: Any) -> Setup:
     """Return the setup of a search for this config; reads the data.
 
     If each repeat draws its own split, the search uses that of the first. Raises ConfigError where there are
-    several datasets or protocols.
+    several datasets or protocols, a class with one training row, or a metric that does not suit the labels.
     """
     refuse_code(experiment)
     protocols = list(dict.fromkeys(chain(*(setting.protocols for setting in experiment.settings))))
@@ -206,12 +243,31 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
         call_anew(source)
     raw = load_raw(source, **access)
     trial = Trial(source, raw.fingerprint, protocol, setting.kernels[0], None, None, 0, experiment.seed)
+    y, classes = training_labels(raw, protocol, trial), raw.task == "classification"
+    default, why = default_metric(y, classes)
+    metric_of(metric or default, y, classes)
     given = setting.mapped_solvers[0].given if setting.mapped_solvers and raw.task == "classification" else {}
     options = {key: given[key] for key in KEPT if key in given}
     data = [raw.fingerprint, raw.task, protocol.model_dump_json(), trial.seeds["data"]]
     kernels, maps = ([entry.draws() for entry in entries] for entries in (setting.kernels, setting.maps))
-    identity = digest([VERSION, *data, seed, str(options)])[:16]
-    return Setup(experiment, trial, kernels, maps, options, identity)
+    identity = digest([VERSION, *data, seed, str(options), metric or default])[:16]
+    named = metric or default, "" if metric else why
+    return Setup(experiment, trial, kernels, maps, options, *named, identity)
+
+
+def training_labels(raw: Raw, protocol: Protocol, trial: Trial) -> NDArray[Any]:
+    """Return the labels or targets of the training rows; raises ConfigError for a class with one of them."""
+    rows, _ = split_indices(protocol.split, raw, trial.seeds["data"])
+    y = labels_under(raw, positive_classes(raw, protocol), rows)[rows]
+    labels, counts = np.unique(y, return_counts=True)
+    if raw.task == "classification" and counts.min() == 1:
+        label = labels[counts.argmin()]
+        binary = protocol.binarise != "none" or not raw.label_names
+        raise ConfigError(
+            f"{raw.name}: the class {label if binary else raw.label_names[label]} has a single training row, "
+            "and cross-validation needs two: leave it out, or join it to another class"
+        )
+    return y
 
 
 def check_place(path: Path) -> None:
@@ -235,7 +291,8 @@ def tuned_config(setup: Setup, scored: Scored, sentences: list[str]) -> str:
         kernel=read_component(candidate.kernel, "kernel"),
         map=None if candidate.map is None else read_component(candidate.map, "map"),
         solver=read_component(solver_of(candidate, scored.value, setup.options), "solver"),
-        memory="in_core" if candidate.exact else experiment.settings[0].memory,
+        memory="in_core" if candidate.map is None else experiment.settings[0].memory,
+        baseline=candidate.linear,
     )
     title, repeats = f"{experiment.title}, tuned", experiment.settings[0].repeats
     lines = [f"{MARK}{plain(str(experiment.path))}`.", *(f"# {plain(sentence)}" for sentence in sentences)]
@@ -268,14 +325,17 @@ class _KernelEstimator(Estimator):
     _task: ClassVar[Literal["classification", "regression"]]
 
     budget: float = 60.0
+    scoring: str | None = None
+    cv: Any = None
     prefer: Literal["accuracy", "speed"] = "accuracy"
     random_state: int = 0
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Search on rows X (n, d), a frame or an array, and labels or targets y (n,), and train the best.
 
-        Raises DataError for bad data, ConfigError where the budget ends before anything is scored.
+        Rows of one of the `groups` (n,) are in the same fold. Raises DataError for bad data, ConfigError for
+        a metric that does not suit the labels.
         """
         regression, coding = self._task == "regression", None
         if isinstance(X, pd.DataFrame):
@@ -295,15 +355,22 @@ class _KernelEstimator(Estimator):
         # Without a search: a Gaussian kernel with C or alpha 1.
         loss: Any = "squares" if regression else "squared_hinge"
         candidate, value = Candidate("zscore", {"name": "gaussian", "gamma": "median"}, None, loss), 1.0
-        self.search_ = None
+        self.search_ = bench = None
         if enough_rows(codes, not regression):
-            search = self._searched(X if coding is None else _dense(coding.matrix(X)), codes)
+            bench = self._scorer(X if coding is None else _dense(coding.matrix(X)), codes, groups)
+            search = Search(LocalScorer(bench), ScoreLog(None), self.budget, self.random_state).run()
+            if search.constant_is_as_good:
+                warnings.warn("nothing is better than a constant, by the search's metric", stacklevel=2)
             best = (search.quick if self.prefer == "speed" else None) or search.best
             self.search_, candidate, value = search, best.candidate, best.value
         model = model_of(candidate, value, {}, self.random_state).set_params(coding=coding)
         with warnings.catch_warnings():  # about redundant landmarks, which the search allows
             warnings.simplefilter("ignore", np.exceptions.RankWarning)
             self.model_ = model.fit(X, y)
+            if bench is not None and not regression:
+                rows, folds = bench.folds(best.n)
+                prepared = model.preparation_.rows(model.raw_rows(X))
+                model.calibrate(prepared[rows], y[rows], folds)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -326,16 +393,19 @@ class _KernelEstimator(Estimator):
         validate_data(self, X, skip_check_array=True, reset=False)
         return X
 
-    def _searched(self, X: Any, y: NDArray[Any]) -> SearchResult:
+    def _scorer(self, X: Any, y: NDArray[Any], groups: Any) -> Scorer:
+        check_consistent_length(X, groups)
+        by = None if groups is None else np.asarray(groups)
+        cv = self.cv if self.cv is not None or by is None else "group"
         raw = Raw("the data", self._task, {"train": Part(X, y)})
 
         def data(scale: str) -> Dataset:
             protocol = Protocol.model_validate({} if scale == "own" else {"scale": scale})
             rows = learn(raw, protocol, np.arange(len(y)), None).rows(X)
-            return Dataset(raw.name, rows, y, rows[:0], y[:0], self._task, "", verified=False)
+            return Dataset(raw.name, rows, y, rows[:0], y[:0], self._task, "", verified=False, by=by)
 
-        bench = Scorer(data, self.random_state, self.n_jobs or physical_cores())
-        return Search(LocalScorer(bench), ScoreLog(None), self.budget, self.random_state).run()
+        threads = self.n_jobs or physical_cores()
+        return Scorer(data, self.random_state, threads, metric=self.scoring, cv=cv)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -354,8 +424,14 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
     ----------
     budget : float, default 60.0
         About how many seconds the search and the training of the best method on all rows take.
+    scoring : str, optional
+        The metric of the search, a name of scikit-learn's such as "roc_auc"; of two classes the last one is
+        the positive one. None is the accuracy, or the balanced accuracy where more than 90 % of the rows have
+        one label; R² in a regression.
+    cv : int, splitter or iterable, optional
+        The folds, as scikit-learn's `cross_validate` takes them; None is five or three folds of each class.
     prefer : {"accuracy", "speed"}, default "accuracy"
-        Choose the most accurate method, or the map with the fewest features within half a point of it.
+        Choose the best method, or the map with the fewest features within half a point of it.
     random_state : int, default 0
         The seed of the folds, the candidates and the map.
     n_jobs : int, optional
@@ -384,6 +460,11 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
         """Return the decision values: (n,), positive for the last of two classes, or (n, classes)."""
         rows = self._rows(X)
         return np.asarray(self.model_.decision_function(rows))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities (n, classes), learnt on the folds of the search; it needs one."""
+        rows = self._rows(X)
+        return np.asarray(self.model_.predict_proba(rows))
 
 
 class KernelRegressor(RegressorMixin, _KernelEstimator):

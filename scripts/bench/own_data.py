@@ -151,7 +151,8 @@ def over_splits(found: list[Row]) -> list[Row]:
 def search(regression: bool, limit: float, seed: int, threads: int) -> Callable[[], Any]:
     """Return what makes kfeat's estimator."""
     kind = kfeat.KernelRegressor if regression else kfeat.KernelClassifier
-    return lambda: kind(budget=limit, random_state=seed, n_jobs=threads)
+    metric = "r2" if regression else "accuracy"
+    return lambda: kind(budget=limit, scoring=metric, random_state=seed, n_jobs=threads)
 
 
 def contenders(regression: bool, n: int, d: int, seed: int, threads: int) -> dict[str, tuple[Any, int]]:

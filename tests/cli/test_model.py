@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss, roc_auc_score
 
 from kfeat.data import load
 from kfeat.errors import DataError
@@ -116,7 +117,14 @@ def test_from_a_csv_to_predictions_of_another(tmp_path):
     np.testing.assert_array_equal(model.predict_proba(FRAME), [list(map(float, line[2:])) for line in lines])
     scored = json.loads(said("score", "--model", "m", "own.csv", "--format", "json"))
     most = max(np.mean(label == BUYS) for label in set(BUYS))
-    assert scored == {"accuracy": model.score(FRAME, BUYS), "most_frequent_class": most, "rows": 400}
+    assert scored["accuracy"] == model.score(FRAME, BUYS)
+    assert scored["most_frequent_class"] == most
+    assert scored["rows"] == 400
+    codes, values = BUYS == "yes", model.decision_function(FRAME)
+    assert scored["roc_auc"] == pytest.approx(roc_auc_score(codes, values))
+    assert scored["log_loss"] == pytest.approx(log_loss(codes, model.predict_proba(FRAME)))
+    assert scored["f1"] == pytest.approx(f1_score(codes, model.predict(FRAME) == "yes"))
+    assert scored["balanced_accuracy"] == pytest.approx(balanced_accuracy_score(codes, values > 0))
 
 
 def test_predictions_of_many_rows_are_made_a_block_at_a_time(monkeypatch):

@@ -6,15 +6,17 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from kfeat.data import load
 from kfeat.experiments.config import load_experiment
 from kfeat.own import bench
 from kfeat.own import search as search_module
 from kfeat.text import in_yaml
 from tests.cells import planned, run
 from tests.cli.commands import kfeat, refusal, succeed
-from tests.own.asking import Direct
+from tests.own.asking import Direct, churn
 
 
 def table(path, header, row, n=60):
@@ -64,9 +66,10 @@ def test_a_model_of_a_first_config_is_scored():
     assert "# exact: {name: libsvm_cv}" in new("r.csv")
     succeed("fit", "r.yaml", "--model", "r.kfeat")
     scored = kfeat("score", "--model", "r.kfeat", "r.csv")
-    accuracy, alone = re.findall(r"[\d.]+ %", scored.stdout)
+    accuracy, alone, balanced = re.findall(r"[\d.]+ %", scored.stdout)
     assert float(accuracy[:-2]) > 95 > float(alone[:-2]) > 80
     assert f"accuracy {accuracy} (always the most frequent class: {alone}) on 300 rows" in scored.stdout
+    assert f"; balanced accuracy {balanced}, F1 0." in scored.stdout
 
 
 def test_rows_that_are_mostly_equal_have_the_mean_distance_for_a_bandwidth():
@@ -240,8 +243,6 @@ def test_new_takes_what_is_said_of_a_file_and_finds_blanks_and_lines_without_a_h
 
 def test_new_looks_into_parquet_too():
     pytest.importorskip("pyarrow", reason="pip install pyarrow")
-    import pandas as pd
-
     frame = pd.DataFrame({"a": range(40), "town": ["X", "Y"] * 20, "y": [0, 1] * 20})
     frame.to_parquet("own.parquet")
     text = new("own.parquet", "--target", "-1")
@@ -297,3 +298,103 @@ def test_tune_of_too_few_rows_says_how_many_it_takes():
     assert "nine.csv: cross-validation in 5 folds needs 5 training rows of some class" in refusal(
         "tune", "nine.yaml", "--budget", "3s"
     )
+
+
+@pytest.fixture
+def rare():
+    """churn.csv, where 4 % leave, with a customer of three rows, a date, and a number of each row."""
+    frame, y = churn(900)
+    days = np.random.default_rng(0).permutation(900)
+    dates = [f"{2021 + day // 330}-{1 + day // 30 % 11:02}-{1 + day % 30 % 28:02}" for day in days]
+    ids = 7 * np.random.default_rng(1).permutation(900) + 1000
+    frame = frame.assign(customer=np.arange(900) // 3, day=dates, customer_id=ids, leaves=y)
+    frame.to_csv("churn.csv", index=False)
+
+
+@pytest.mark.usefixtures("rare")
+def test_of_a_rare_class_the_balanced_accuracy_counts_and_the_majority_is_not_handed_over(monkeypatch):
+    monkeypatch.setattr(search_module, "MOST", 2)
+    monkeypatch.setattr(bench, "ScorerProcess", Direct)
+    told = succeed("new", "churn.csv", "--target", "leaves", "--set", "drop=[customer]").stdout
+    assert "What counts for `kfeat tune` is the balanced accuracy: 96.0% of the rows have one label" in told
+    text = Path("churn.yaml").read_text()
+    assert "customer_id (a number of its own in every row)" in text
+    assert "kind: stratified" in text
+    tuned = succeed("tune", "churn.yaml", "--out", "best.yaml")
+    assert "What counts is the balanced accuracy" in tuned.stderr
+    assert re.search(r"The best of \d+ candidates by balanced accuracy is", tuned.stdout)
+    assert "linear model" in tuned.stdout
+    assert "HistGradientBoosting" in tuned.stdout
+    assert "class_weight: balanced" in Path("best.yaml").read_text()
+    succeed("fit", "best.yaml", "--model", "m", "--probabilities")
+    scored = json.loads(succeed("score", "--model", "m", "churn.csv", "--format", "json").stdout)
+    assert scored["balanced_accuracy"] > 0.7
+    assert scored["roc_auc"] > 0.85
+    assert scored["log_loss"] < 0.2
+    assert "probability yes" in succeed("predict", "--model", "m", "churn.csv", "--probabilities").stdout
+
+
+@pytest.mark.usefixtures("rare")
+def test_a_model_of_one_class_says_so():
+    succeed("new", "churn.csv", "--target", "leaves")
+    told = kfeat("fit", "churn.yaml", "--model", "m", "--set", "solvers.mapped={name: newton, C: 1e-6}")
+    assert "kfeat: NO BETTER THAN A CONSTANT" in told.stderr
+    assert "NO BETTER THAN A CONSTANT" in kfeat("score", "--model", "m", "churn.csv").stderr
+
+
+@pytest.mark.usefixtures("rare")
+def test_groups_and_times_split_the_rows_and_are_no_features():
+    succeed("new", "churn.csv", "--target", "leaves", "--group", "customer", "--out", "g.yaml")
+    group = load_experiment(Path("g.yaml")).settings[0]
+    data = load(group.datasets[0], group.protocols[0])
+    assert len(data.by) == len(data.y_train)
+    assert set(np.unique(data.by, return_counts=True)[1]) == {3}  # all rows of a customer, or none
+    assert "customer" not in data.coding.names
+    succeed("new", "churn.csv", "--target", "leaves", "--time", "day", "--out", "t.yaml")
+    time = load_experiment(Path("t.yaml")).settings[0]
+    later = load(time.datasets[0], time.protocols[0])
+    assert "day" not in later.coding.names
+    days = pd.to_datetime(pd.read_csv("churn.csv")["day"])
+    assert later.by.max() < days.sort_values().iloc[720].timestamp() * 1e6
+    succeed("fit", "t.yaml", "--model", "m")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--group", "one"], "column one: expected two groups or more, got one, a"),
+        (["--group", "nothing"], "no column 'nothing'"),
+        (["--group", "gaps"], "column gaps: expected a group in every row, got an empty cell"),
+        (["--time", "word"], "column word: expected numbers, got 'w0'; a time is a number, or a date"),
+        (["--time", "gaps"], "expected a time in every row"),
+        (["--time", "same"], "leaves no rows to train"),
+        (["--time", "same", "--group", "one"], "expected one of them"),
+    ],
+)
+def test_a_column_that_cannot_split_the_rows_is_one_sentence(options, told):
+    table("own.csv", "a,one,gaps,word,same,y", lambda i: f"{i % 9},a,{i if i else ''},w{i % 3},1,{i % 2}", 60)
+    (sentence,) = refusal("new", "own.csv", "--target", "y", *options).splitlines()
+    assert told in sentence
+    assert not Path("own.yaml").exists()
+
+
+@pytest.mark.usefixtures("people")
+@pytest.mark.parametrize(
+    ("metric", "told"),
+    [
+        ("acuracy", "metric: scikit-learn has no scorer 'acuracy' (did you mean 'accuracy'?)"),
+        ("r2", "metric: r2 does not suit 2 classes; these do: accuracy"),
+    ],
+)
+def test_a_metric_that_does_not_suit_is_one_sentence(metric, told):
+    (sentence,) = refusal("tune", "p.yaml", "--metric", metric).splitlines()
+    assert told in sentence
+    assert not Path("runs").exists()
+
+
+def test_a_class_with_one_row_is_one_sentence():
+    table("own.csv", "a,y", lambda i: f"{i % 9},{'xyz'[2 if i == 5 else i % 2]}", 60)
+    succeed("new", "own.csv", "--target", "y")
+    first = "protocol.split={kind: in_order, n_train: 40}"
+    (sentence,) = refusal("tune", "own.yaml", "--set", first).splitlines()
+    assert "the class z has a single training row" in sentence

@@ -300,3 +300,58 @@ def test_too_few_rows_to_validate_and_a_validation_split_of_itself_are_refused()
         split_indices(validation(share=0.01), raw(), 0)
     with pytest.raises(ValueError, match="'official', 'fraction', 'sample', 'in_order'"):
         validation(of={"kind": "validation"})
+
+
+def fair(kind, of=None, n=100, **switches):
+    """Return the training and test rows of a split of n rows, a column of which has these cells."""
+    y = (np.arange(n) % 10 == 0).astype(int)
+    cells = None if of is None else lambda column, kind: np.asarray(of)
+    split = {"kind": kind, "train": 0.8, **({} if of is None else {"column": "c"}), **switches}
+    whole = Raw(
+        "toy", "classification", {"train": Part(np.zeros((n, 1)), y)}, recorded="f" * 64, column=cells
+    )
+    return split_indices(protocol(split=split).split, whole, 7), y
+
+
+def test_a_stratified_split_has_each_class_and_is_one_for_all_repeats():
+    (train, test), y = fair("stratified")
+    assert (y[train].sum(), y[test].sum()) == (8, 2)
+    assert sorted([*train, *test]) == list(range(100))
+    assert not protocol(split={"kind": "stratified", "train": 0.8}).random
+    assert set(fair("stratified", seed=1)[0][1]) != set(test)
+
+
+def test_a_group_is_on_one_side_and_later_rows_test():
+    groups = np.random.default_rng(0).integers(12, size=100)
+    (train, test), _ = fair("group", groups)
+    assert not set(groups[train]) & set(groups[test])
+    assert 70 <= len(train) <= 90
+    (train, test), _ = fair("group", (np.arange(100) < 97).astype(int))  # a group that is nearly all
+    assert len(train) * len(test) == 97 * 3
+    times = np.random.default_rng(1).permutation(100) // 2  # pairs at one time
+    (train, test), _ = fair("time", times)
+    assert times[train].max() < times[test].min()
+    assert len(test) == 20
+
+
+@pytest.mark.parametrize(
+    ("split", "told"),
+    [
+        ({"kind": "group", "train": 0.8}, "group needs a `column`"),
+        ({"kind": "stratified", "train": 0.8, "column": "c"}, "stratified needs no `column`"),
+    ],
+)
+def test_a_split_by_a_column_names_it(split, told):
+    with pytest.raises(ValidationError, match=told):
+        protocol(split=split)
+
+
+def test_a_split_by_a_column_needs_columns_and_no_test_file():
+    by_time = {"kind": "time", "column": "c", "train": 0.8}
+    for split in (by_time, {"kind": "stratified", "train": 0.8}):
+        with pytest.raises(DataError, match="has a test file"):
+            split_indices(protocol(split=split).split, raw(), 0)
+    with pytest.raises(DataError, match="expected a table with named columns"):
+        split_indices(protocol(split=by_time).split, raw(n_train=None), 0)
+    with pytest.raises(DataError, match="leaves no rows to train"):
+        fair("time", np.zeros(100))

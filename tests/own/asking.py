@@ -3,6 +3,7 @@
 from math import inf
 
 import numpy as np
+import pandas as pd
 
 from kfeat.own.bench import LocalScorer, Scorer
 
@@ -38,3 +39,24 @@ def config(folder, kernel, X, y, solver="{name: newton}"):
         f"solvers: {{mapped: {solver}}}\n"
     )
     return path
+
+
+def churn(n=2500, seed=3):
+    """Customers of whom 4 % leave, by numbers, words and gaps; and which of them leave."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n).astype(float),
+            "months": rng.exponential(30, n).round(1),
+            "calls": rng.poisson(2.0, n),
+            "plan": rng.choice(["basic", "family", "firm"], n, p=[0.6, 0.3, 0.1]),
+            "region": rng.choice([f"r{k}" for k in range(8)], n),
+            "bill": rng.lognormal(3, 0.5, n).round(2),
+        }
+    )
+    calls, young = frame["calls"].to_numpy(), ((frame["age"] - 35) ** 2 < 80).to_numpy()
+    odds = 0.9 * calls + 2.0 * young - 0.03 * frame["months"] + 1.0 * (frame["plan"] == "firm")
+    odds += rng.logistic(size=n) * 0.8
+    leaves = odds > np.quantile(odds, 0.96)
+    frame.loc[::17, "age"] = np.nan
+    return frame, np.where(leaves, "yes", "no")

@@ -7,7 +7,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.preprocessing import StandardScaler
 
 from kfeat.own import bench
-from kfeat.own.bench import best_column, kernel_ridge_scores, newton_scores
+from kfeat.own.bench import best_column, kernel_ridge_scores, metric_of, newton_scores
 from kfeat.solvers import Newton
 
 CS = [8.0**k for k in range(-3, 4)]
@@ -18,7 +18,8 @@ def test_folds_go_along_c_with_the_factors_of_hessians_or_without(monkeypatch):
     Z = rng.normal(size=(400, 30))
     y = np.digitize(Z[:, 0] + rng.normal(size=400), [-0.8, 0.8])
     splits = list(StratifiedKFold(5, shuffle=True, random_state=3).split(Z, y))
-    quick = newton_scores("squared_hinge", Z, y, CS, splits, {"bias": 1.0})
+    accuracy = metric_of("accuracy", y, True)
+    quick = newton_scores("squared_hinge", Z, y, CS, splits, {"bias": 1.0}, accuracy)
     checked = []
     begun = Newton._begun
 
@@ -27,10 +28,12 @@ def test_folds_go_along_c_with_the_factors_of_hessians_or_without(monkeypatch):
         return begun(self, X, y)
 
     monkeypatch.setattr(Newton, "_begun", counted)
-    assert newton_scores("squared_hinge", Z, y, CS, splits, {"bias": 1.0}).tolist() == quick.tolist()
+    assert (
+        newton_scores("squared_hinge", Z, y, CS, splits, {"bias": 1.0}, accuracy).tolist() == quick.tolist()
+    )
     assert len(checked) == 5  # once a fold
     monkeypatch.setattr(bench, "MOST_KEPT", 0)
-    slow = newton_scores("squared_hinge", Z, y, CS, splits, {"bias": 1.0})
+    slow = newton_scores("squared_hinge", Z, y, CS, splits, {"bias": 1.0}, accuracy)
     assert len(checked) == 5 + slow.size
     # Both stop at values of C beyond 1 that are no better; eps 0.01 leaves a row or two of 80 open.
     assert slow.shape == quick.shape
@@ -45,7 +48,8 @@ def test_kernel_ridge_scores_are_those_of_scikit_learn_on_centred_targets():
     y = X[:, 0] * X[:, 1] + 7.0 + 0.1 * rng.normal(size=120)
     K = np.exp(-0.2 * ((X[:, None] - X) ** 2).sum(axis=2))
     cutter, alphas = KFold(3, shuffle=True, random_state=0), [1e-3, 1e-1, 10.0]
-    found = kernel_ridge_scores(K, y, alphas, list(cutter.split(X)))
+    r2 = metric_of("r2", y, False)
+    found = kernel_ridge_scores(K, y, alphas, list(cutter.split(X)), r2)
     for k, alpha in enumerate(alphas):
         centred = StandardScaler(with_std=False)
         theirs = TransformedTargetRegressor(
@@ -54,7 +58,7 @@ def test_kernel_ridge_scores_are_those_of_scikit_learn_on_centred_targets():
         np.testing.assert_allclose(found[:, k], cross_val_score(theirs, X, y, cv=cutter), rtol=1e-9)
     assert len({*found.mean(axis=0).round(3)}) == 3
     singular = kernel_ridge_scores(
-        np.ones((6, 6)) - np.eye(6), np.arange(6.0), [1e-9], [([0, 1, 2], [3, 4, 5])]
+        np.ones((6, 6)) - np.eye(6), np.arange(6.0), [1e-9], [([0, 1, 2], [3, 4, 5])], r2
     )
     assert singular.tolist() == [[-np.inf]]
 

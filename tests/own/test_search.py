@@ -78,12 +78,14 @@ def test_a_regression_is_tuned_too(tmp_path, monkeypatch):
 def test_a_second_call_goes_on_and_a_torn_line_does_not_matter(tmp_path, monkeypatch):
     path, folder = config(tmp_path, "{name: linear}", *product(120)), tmp_path / "tune"
     first, asked = found(path, folder, 1, monkeypatch)
-    assert asked.questions.count("score") == 5  # one reflex, the advised, its own, two maps of the reflex
+    assert (
+        asked.questions.count("score") == 6
+    )  # linear, a reflex, the advised, its own, two maps of the reflex
     (kept,) = folder.iterdir()
     with kept.open("ab") as file:
         file.write(b'{"key": "cut')
     second, asked = found(path, folder, 2, monkeypatch)
-    assert 0 < asked.questions.count("score") < 5
+    assert 0 < asked.questions.count("score") < 6
     assert second.n_kept >= len(first.scored)
     assert {one.candidate.key for one in first.scored} < {one.candidate.key for one in second.scored}
     _, asked = found(path, folder, 2, monkeypatch)
@@ -137,13 +139,16 @@ def test_why_there_is_no_score_is_told_and_the_next_call_tries_again(tmp_path, m
     assert "the best scores" in said[1]
 
 
+OPTIONS = ("", ", bias: 1.0", ", class_weight: balanced, bias: 1.0")
+
+
 def test_a_search_keeps_the_weights_of_classes_and_knows_the_task(tmp_path):
     """Candidates are trained as the config asks, the config that is found says so, and rows do not mix."""
     X, y = product(300)
     y = (X[:, 0] > 0.9).astype(int)  # one row in twenty
     plain, biased, weighted = (
-        setup_of(load_experiment(config(tmp_path, "{name: linear}", X, y, f"{{name: newton{more}}}")), 0)
-        for more in ("", ", bias: 1.0", ", class_weight: balanced, bias: 1.0")
+        setup_of(load_experiment(config(tmp_path, "{name: linear}", X, y, solver)), 0, "accuracy")
+        for solver in (f"{{name: newton{more}}}" for more in OPTIONS)
     )
     assert plain.options == {}
     assert weighted.options == {"class_weight": "balanced", "bias": 1.0}
@@ -160,16 +165,16 @@ def test_a_search_keeps_the_weights_of_classes_and_knows_the_task(tmp_path):
     assert regression.options == {}  # ridge regression, which a search trains, has neither
 
 
-def test_a_budget_without_a_candidate_and_candidates_that_all_fail_are_told(tmp_path, monkeypatch):
+def test_without_time_there_is_a_linear_model_and_candidates_that_all_fail_are_told(tmp_path, monkeypatch):
     setup = small(tmp_path)
     asked = Direct(**setup.bench(0, {}))
-    with pytest.raises(ConfigError, match="--budget"):
-        searched(setup, asked, tmp_path / "tune", 1e-6)
-    assert "score" not in asked.questions
+    hurried = searched(setup, asked, tmp_path / "tune", 1e-6)
+    assert hurried.linear.score > 0
+    assert asked.questions.count("score") == 2  # the linear model, and the config's own
     monkeypatch.setattr(module, "MOST", 1)
     failing = Answering("score", {"failed": "one class only"}, 99, **setup.bench(0, {}))
     with pytest.raises(ConfigError, match=r"^no candidate could be scored: one class only$"):
-        searched(setup, failing, tmp_path / "tune")
+        searched(setup, failing, tmp_path / "other")
 
 
 @pytest.mark.parametrize(

@@ -18,16 +18,20 @@ from numpy.typing import NDArray
 
 from kfeat.data.cache import check_regular, most_content, naming, open_text
 from kfeat.data.coding import (
+    FILL_IN,
     UNNAMED,
     Coding,
     are_numbers,
     are_truths,
+    as_dates,
     as_numbers,
     check_cells,
+    holds,
     kind_of,
     label_words,
     learn_coding,
     listed,
+    words_error,
     words_in,
 )
 from kfeat.data.dataset import Contents, Part, Reading, format_of, repeated
@@ -421,6 +425,28 @@ def read(files: Mapping[str, Path], reading: Reading) -> Contents:
     coding.n_dropped = sum(len(rows[part][1]) - len(y) for part, (_, y) in used.items())
     coding.target = target
     return Contents(parts, coding)
+
+
+def splitting(files: Mapping[str, Path], reading: Reading, column: int | str, kind: str) -> NDArray[Any]:
+    """Return the number of the group, or the time, of each row that is used, by a column that may be dropped.
+
+    Raises DataError for a missing cell, a single group, and words in the place of times.
+    """
+    frame = read_frame(files["train"], reading)
+    target, dropped = roles(list(frame.columns), reading)
+    used, _ = used_rows(*with_labels(frame, target, files.get("train_labels")), reading, dropped)
+    cells = used[column_called(column, list(used.columns), kind)]
+    check_cells(cells.isna(), cells, f"a {kind} in every row", got="an empty cell", advice=FILL_IN)
+    if kind == "group":
+        groups, names = cells.factorize()
+        if len(names) < 2:
+            raise DataError(f"column {column}: expected two groups or more, got one, {names[0]}")
+        return np.asarray(groups)
+    if holds(cells) not in ("numbers", "dates"):
+        raise words_error(cells, "a time is a number, or a date such as 2020-01-31")
+    times = as_numbers(cells) if are_numbers(cells) else as_dates(cells).astype("datetime64[us]").to_numpy()
+    check_cells(np.isnat(times) if times.dtype.kind == "M" else np.isnan(times), cells, "a date or a number")
+    return times.astype(np.float64)
 
 
 def roles(columns: Sequence[str], reading: Reading) -> tuple[str | None, list[str]]:
