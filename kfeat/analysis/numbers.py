@@ -87,7 +87,7 @@ class Reproduction:
 
     @property
     def distance(self) -> float:
-        """Return |ours - theirs| / slack, which is at most 1 where the means are within the slack."""
+        """Return |ours - theirs| / slack, which is at most 1 where the means are within the bound."""
         return abs(self.difference) / self.slack
 
 
