@@ -28,6 +28,8 @@ MOST_TERMS = 4097  # of an infinite series whose signs are checked
 class DotProductKernel(Kernel):
     """A kernel of the inner product alone; subclasses define f, its coefficients and its last degree."""
 
+    never_negative: ClassVar[bool] = False  # whether no valid parameters make a coefficient negative
+
     radius: ClassVar[float] = inf  # radius of convergence of the series in t = <x, y>
 
     @property
@@ -49,6 +51,8 @@ class DotProductKernel(Kernel):
         With a_n < 0 the kernel is not positive definite in every dimension (Kar & Karnick 2012, Theorem 1).
         """
         super().check()
+        if self.never_negative:
+            return
         if self.bandwidth and isinstance(getattr(self, self.bandwidth), str):
             return  # the series is known when the heuristic is a number
         with np.errstate(all="ignore"):  # infinite coefficients
@@ -94,6 +98,7 @@ class Linear(DotProductKernel):
     array([[5.]])
     """
 
+    never_negative = True
     formula = "<x, y>"
     last_degree = 1
 
@@ -130,6 +135,7 @@ class Polynomial(DotProductKernel):
     array([1., 2., 1., 0.])
     """
 
+    never_negative = True
     degree: Degree = 2
     gamma: Positive = 1.0
     coef0: Annotated[float, Ge(0), Lt(inf)] = 0.0
@@ -184,6 +190,7 @@ class Exponential(DotProductKernel):
     array([[1.]])
     """
 
+    never_negative = True
     sigma: Positive | BandwidthRule = 1.0
     bandwidth = "sigma"
 
@@ -218,6 +225,7 @@ class VovkReal(DotProductKernel):
     array([[7.]])
     """
 
+    never_negative = True
     degree: Degree = 2
 
     template = "(1 - <x, y>^{degree}) / (1 - <x, y>)"
@@ -250,6 +258,7 @@ class VovkInfinite(DotProductKernel):
     array([[1.333, 1.   ]])
     """
 
+    never_negative = True
     formula = "1 / (1 - <x, y>)"
     radius: ClassVar[float] = 1.0
 

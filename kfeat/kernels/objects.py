@@ -62,6 +62,7 @@ class ObjectKernel(Kernel):
 
     def resolve(self, X: Any, random_state: Any = None) -> Self:
         """Return the kernel; raises DataError if it is not symmetric or not positive semi-definite on X."""
+        self.check()
         objects = self.operand(X)
         n = len(objects)
         rows = generator(random_state).permutation(n)[:TRIED] if n > TRIED else np.arange(n)
