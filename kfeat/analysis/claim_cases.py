@@ -125,13 +125,21 @@ class Case:
     def lack(self) -> str:
         """Return why there is no number."""
         if without := [cell for cell in self.cells if not cell.rows]:
-            return "stopped at the time limit" if all(cell.stopped for cell in without) else "no rows"
+            stopped = all(cell.stopped for cell in without)
+            return f"stopped at the time limit{self._beyond()}" if stopped else "no rows"
         if self.claim.of == "spread":
             return "no two runs"
         timed = self.cells and self.cells[0].named(self.claim.of).timed
         if timed and any(cell.stopped for cell in self.cells):
             return "stopped at the time limit"
         return "no times that count" if timed else "rows without this quantity"
+
+    def _beyond(self) -> str:
+        """Return the lower bound of a ratio of times whose first was stopped, in words."""
+        if not self.claim.ratio or self.claim.of != "fit":
+            return ""
+        ratio = self.cells[0].shown("fit").over(self.cells[1].shown("fit"))
+        return f", so more than {ratio.value:.3g}×" if ratio.sign == "> " and ratio.value else ""
 
 
 def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:

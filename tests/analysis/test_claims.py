@@ -244,6 +244,15 @@ def test_times_of_those_that_ended_are_none_where_others_were_stopped(grid):
     assert (found.verdict, "stopped at the time limit" in found.ours) == (MISSING, True)
 
 
+def test_a_ratio_to_a_time_that_was_stopped_has_its_lower_bound(grid):
+    def row(trial):
+        late = trial.exact and {"status": "stopped", "limit_s": 600.0, "phase": "train", "timed": True}
+        return scored(trial) | {"seconds": timed({"train": 2.0}), **(late or {})}
+
+    found = one(grid, cells_with(grid, row), of="fit", ratio=[EXACT, TS], above=1)
+    assert (found.verdict, "so more than 300×" in found.ours) == (MISSING, True), found.ours
+
+
 def test_the_case_that_refutes_is_judged_as_one_of_many(grid):
     """The worst of six cases is beyond its own 95 % interval, and within that of six chosen from."""
 
