@@ -54,7 +54,7 @@ def test_classes_of_packages_are_listed_with_their_places(monkeypatch):
 
 @pytest.mark.slow
 def test_every_config_validates_against_the_schema():
-    for path in CONFIGS:
+    for path in (path for path in CONFIGS if path.name != "_values.yaml"):  # the numbers of findings
         assert [error.message for error in VALIDATOR.iter_errors(read_mapping(path).value)] == [], path
 
 
