@@ -57,6 +57,7 @@ def test_a_much_smaller_bandwidth_is_found(tmp_path, monkeypatch):
     assert one.best.candidate.kernel["gamma"] > 10 * one.facts.gammas[one.best.candidate.scale]["gaussian"]
 
 
+@pytest.mark.slow
 def test_a_degree_of_two_is_found(tmp_path, monkeypatch):
     path = config(tmp_path, "{name: linear}", *product())
     one, _ = found(path, tmp_path / "tune", 12, monkeypatch)
