@@ -106,9 +106,9 @@ def train(
 ) -> KernelModel:
     """Return the model of a trial: with the same data, seeds and numbers as the row that `kfeat run` makes.
 
-    With `probabilities`, a classifier without them learns them in three folds. Before a long training, `say`
-    is told about how many seconds it takes. Raises DataError for bad data, SolverError where the solver is
-    for another task or does not finish.
+    With `probabilities`, a classifier without them learns them in three folds. `say` is called with an
+    estimate of the seconds of a long training before it begins. Raises DataError for bad data, SolverError
+    where the solver is for another task or does not finish.
     """
     protocol, data = trial.protocol, load_data(trial, **access)
     assert data.preparation is not None
