@@ -44,7 +44,7 @@ from kfeat.solvers import Newton
 from kfeat.solvers.base import scores as linear_values
 from kfeat.solvers.base import weights_of_codes
 from kfeat.solvers.newton_system import cholesky
-from kfeat.solvers.ridge import Moments, ridge_path
+from kfeat.solvers.ridge import Moments, ridge_path, sum_of
 from kfeat.survey.advice import Traits
 
 Answer = dict[str, Any]
@@ -542,12 +542,27 @@ def ridge_scores(
 ) -> NDArray[np.float64]:
     """Return the score on each held-out fold for each alpha in rising order, (folds, values)."""
     scores = np.empty((len(splits), len(values)))
-    for fold, (rows, held_out) in enumerate(splits):
-        seen = Moments.of(Z[rows], y[rows])
+    for fold, (seen, (_, held_out)) in enumerate(zip(seen_moments(Z, y, splits), splits, strict=True)):
         for k, w in enumerate(ridge_path(seen, np.sort(np.asarray(values, float)))):
             predicted = linear_values(Z[held_out], w[None])[:, 0] + float(seen.y_mean - seen.x_mean @ w)
             scores[fold, k] = metric(predicted_alone(predicted), y[held_out])
     return scores
+
+
+def seen_moments(Z: Any, y: NDArray[Any], splits: Any) -> Iterator[Moments]:
+    """Yield the moments of each fold's training rows.
+
+    Where the held-out rows of the folds are disjoint and all others train, those of the held-out rows are
+    computed once and added, which is a single pass over the features.
+    """
+    held_out = np.concatenate([rows for _, rows in splits])
+    rest = np.setdiff1d(np.arange(len(y)), held_out)
+    if len(held_out) + len(rest) != len(y) or any(len(seen) + len(rows) != len(y) for seen, rows in splits):
+        yield from (Moments.of(Z[seen], y[seen]) for seen, _ in splits)
+        return
+    parts = [Moments.of(Z[rows], y[rows]) for rows in (*(rows for _, rows in splits), rest) if len(rows)]
+    for part in parts[: len(splits)]:
+        yield sum_of(other for other in parts if other is not part)
 
 
 def predicted_alone(predicted: NDArray[np.float64]) -> Callable[[str], Any]:

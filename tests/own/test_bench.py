@@ -1,14 +1,16 @@
 """What a search asks of its data: scores over values of C."""
 
 import numpy as np
+import pytest
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, TimeSeriesSplit, cross_val_score
 from sklearn.preprocessing import StandardScaler
 
 from kfeat.own import bench
-from kfeat.own.bench import best_column, kernel_ridge_scores, metric_of, newton_scores
+from kfeat.own.bench import best_column, kernel_ridge_scores, metric_of, newton_scores, seen_moments
 from kfeat.solvers import Newton
+from kfeat.solvers.ridge import Moments
 
 CS = [8.0**k for k in range(-3, 4)]
 
@@ -68,3 +70,20 @@ def test_a_score_without_a_value_is_a_failure_and_no_number():
     found = best_column(np.array([[0.5], [np.nan], [0.25]]), [1.0])
     assert "single row" in found["failed"]
     assert best_column(np.array([[0.5], [0.25]]), [1.0])["score"] == 0.375
+
+
+@pytest.mark.parametrize(
+    "cutter",
+    [KFold(3, shuffle=True, random_state=0), ShuffleSplit(3, random_state=0), TimeSeriesSplit(3)],
+    ids=lambda cutter: type(cutter).__name__,
+)
+@pytest.mark.parametrize("folds", [1, 3])
+def test_the_moments_of_training_rows_are_theirs_however_the_folds_lie(cutter, folds):
+    rng = np.random.default_rng(0)
+    Z, y = rng.normal(size=(60, 4)), rng.normal(size=60)
+    splits = list(cutter.split(Z))[:folds]
+    for found, (seen, _) in zip(seen_moments(Z, y, splits), splits, strict=True):
+        expected = Moments.of(Z[seen], y[seen])
+        assert found.n == expected.n
+        assert np.allclose(found.xx, expected.xx)
+        assert np.allclose(found.xy, expected.xy)
