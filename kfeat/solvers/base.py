@@ -5,7 +5,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from math import nan
+from math import inf, nan
 from operator import add
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 
@@ -18,6 +18,7 @@ from scipy.sparse import issparse
 from sklearn import metrics
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import FunctionTransformer, PowerTransformer
 from sklearn.utils import ClassifierTags, RegressorTags, gen_batches, validation
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -92,6 +93,7 @@ AboveZero = Annotated[FiniteFloat, Gt(0)]
 NotNegative = Annotated[FiniteFloat, Ge(0)]
 ClassWeight = dict[Any, float] | Literal["balanced"] | None
 Task = Literal["classification", "regression"]
+Target = Literal["none", "log", "power"]
 # How a solver trains on features that do not fit in memory: it passes over batches of them, once or several
 # times; it reads an array that is mapped from a file; or it cannot.
 OutOfCore = Literal["one pass", "passes", "mapped file", "no"]
@@ -149,7 +151,8 @@ class Solver(Estimator):
     """A classifier or a regressor, trained by `fit(X, y)`; X dense or CSR, float32 or float64, shape (n, d).
 
     Newton, Ridge and RidgeCV also take `kfeat.batches.Batches` of rows, or a Dask array. Classifiers have
-    `classes_` (sorted) and `decision_function`, with scikit-learn's signs and columns.
+    `classes_` (sorted) and `decision_function`, with scikit-learn's signs and columns. Where `fit` takes
+    `sample_weight` (n,), a row of weight 2 counts as two equal rows, and one of weight 0 is left out.
 
     Attributes
     ----------
@@ -183,10 +186,10 @@ class Solver(Estimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """Return a label or a value for each row of X."""
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy (classification) or the coefficient of determination (regression)."""
         measure = metrics.accuracy_score if self.task == "classification" else metrics.r2_score
-        return float(measure(y, self.predict(X)))
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
     def learnt_parameters(self) -> dict[str, float]:
         """Return the values of parameters that the data or a library determined, by name."""
@@ -194,6 +197,13 @@ class Solver(Estimator):
 
     def _check(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return checked X and y; for classification, set `classes_` and return positions in it as y."""
+        return self._check_weighted(X, y, None)[:2]
+
+    def _check_weighted(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Any]:
+        """Return the same without the rows of weight 0, and the weights of the others (None: all are 1).
+
+        Targets that are learnt on another scale are returned on that scale, which is kept as `target_`.
+        """
         check_parameters(self)
         regression = self.task == "regression"
         X = as_batches(X)
@@ -207,19 +217,26 @@ class Solver(Estimator):
         else:
             X, y = validation.validate_data(self, canonical(X), y, y_numeric=regression, **ROWS)
             check_size("features", X)
+        weights = None if sample_weight is None else checked_weights(sample_weight, X)
+        if weights is not None and not weights.all():
+            rows = np.flatnonzero(weights)
+            X, y, weights = X.take(rows) if isinstance(X, Batches) else X[rows], y[rows], weights[rows]
         if regression:
             if np.asarray(y).dtype.kind not in "fiub":
                 raise DataError(f"{type(self).__name__} needs numbers as targets, got {np.asarray(y).dtype}")
             y = np.asarray(y, dtype=np.float64)
             check_size("targets", y)
-            return X, y
+            if hasattr(self, "target"):
+                self.target_ = TargetScale.learn(self.target, y)
+                y = self.target_.of(y)
+            return X, y, weights
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise DataError(
                 f"{type(self).__name__} needs labels of at least 2 classes, got 1 class: {self.classes_[0]!r}"
             )
-        return X, codes
+        return X, codes, weights
 
     def _targets_beside(self, X: Batches, y: Any) -> NDArray[Any]:
         """Return y, checked to have one target per row of X; the numbers in X are checked when used."""
@@ -279,6 +296,67 @@ def checked_targets(X: Any, y: Any) -> NDArray[Any]:
     return y
 
 
+def checked_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
+    """Return the weights of the rows of X; raises ValueError unless they are 0 or more, and not all 0."""
+    weights = validation._check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise DataError("weights: expected some above zero, got zero in every row")
+    return np.asarray(weights)
+
+
+TAKE_WEIGHTS = "newton, newton_cv, ridge, ridge_cv, kernel_ridge, svc"
+
+
+def weight_options(solver: Any, sample_weight: Any, rows: Any = slice(None)) -> dict[str, Any]:
+    """Return the argument of `fit` for the weights of some rows, if there are any.
+
+    Raises SolverError for a solver whose library has no weights of rows: the official LIBLINEAR and LIBSVM.
+    """
+    if sample_weight is None:
+        return {}
+    fitted = getattr(solver, "estimator", solver)  # another library's, which stands in a solver
+    if not validation.has_fit_parameter(fitted, "sample_weight"):
+        name = type(fitted).__name__
+        raise SolverError(f"{name} takes no weights of rows; these solvers do: {TAKE_WEIGHTS}")
+    return {"sample_weight": sample_weight[rows]}
+
+
+@dataclass(frozen=True)
+class TargetScale:
+    """The scale on which a regression learns its targets, and the way back.
+
+    `log` is log(1 + y), for targets of 0 or more; `power` is the transform of Yeo and Johnson (Biometrika
+    2000) that makes them most normal. Values are cut to the range that the targets of training have on this
+    scale: beyond it the way back explodes, or does not exist.
+    """
+
+    transformer: Any = None
+    low: float = -inf
+    high: float = inf
+
+    @classmethod
+    def learn(cls, target: Target, y: NDArray[np.float64]) -> Self:
+        """Return the scale for targets y (n,); raises DataError for the logarithm of negative ones."""
+        if target == "none":
+            return cls()
+        if target == "log" and y.min() < 0:
+            raise DataError(f"target: log needs targets of 0 or more, got {y.min():g}; power takes all")
+        chosen = FunctionTransformer(np.log1p, np.expm1) if target == "log" else PowerTransformer()
+        t = chosen.set_output(transform="default").fit_transform(y[:, None])
+        return cls(chosen, float(t.min()), float(t.max()))
+
+    def of(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return targets on this scale."""
+        return y if self.transformer is None else np.asarray(self.transformer.transform(y[:, None])[:, 0])
+
+    def back(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values on this scale as targets."""
+        if self.transformer is None:
+            return values
+        values = np.clip(values, self.low, self.high)
+        return np.asarray(self.transformer.inverse_transform(values[:, None])[:, 0])
+
+
 def check_size(what: str, values: Any) -> None:
     """Raise DataError if values are NaN, or if sums of their squares overflow double precision."""
     stored = values.data if issparse(values) else values
@@ -300,16 +378,22 @@ def resolved_kernel(kernel: Any, X: Any) -> Kernel:
     return own
 
 
-def class_factors(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
+def class_factors(
+    class_weight: Any, classes: NDArray[Any], y: NDArray[Any], sample_weight: Any = None
+) -> NDArray[np.float64]:
     """Return the factor of C for each of the `classes`, shape (classes,); y (n,) has positions in these.
 
-    A class that a mapping does not name has the factor 1. Raises ParameterError for a label that is not one
-    of the classes, and for factors that are not finite and above 0.
+    The size of a class is the weight of its rows. A class that a mapping does not name has the factor 1.
+    Raises ParameterError for a label that is not one of the classes, and for factors that are not finite and
+    above 0.
     """
     if isinstance(class_weight, dict):  # scikit-learn would take the texts "0" and "1" as numbers
         labels = classes.tolist()
         refuse_unknown([label for label in class_weight if label not in labels], labels)
         factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=float)
+    elif class_weight == "balanced" and sample_weight is not None:
+        sizes = np.bincount(y, sample_weight)
+        factors = sizes.mean() / sizes
     else:
         factors = compute_class_weight(class_weight, classes=classes, y=classes[y])
     if not (np.isfinite(factors) & (factors > 0)).all():
@@ -352,13 +436,14 @@ def relative_error(y: Any, predicted: Any) -> float:
         return float(np.linalg.norm(predicted - y) / np.linalg.norm(y))
 
 
-def regression_errors(y: Any, predicted: Any) -> dict[str, float]:
+def regression_errors(y: Any, predicted: Any, weights: Any = None) -> dict[str, float]:
     """Return relative error, root mean squared error, mean absolute error and R^2 (one row: nan) by name."""
+    root = 1.0 if weights is None else np.sqrt(weights)
     return {
-        "relative_error": relative_error(y, predicted),
-        "rmse": float(metrics.root_mean_squared_error(y, predicted)),
-        "mae": float(metrics.mean_absolute_error(y, predicted)),
-        "r2": float(metrics.r2_score(y, predicted)) if len(y) > 1 else nan,
+        "relative_error": relative_error(root * np.asarray(y), root * np.asarray(predicted)),
+        "rmse": float(metrics.root_mean_squared_error(y, predicted, sample_weight=weights)),
+        "mae": float(metrics.mean_absolute_error(y, predicted, sample_weight=weights)),
+        "r2": float(metrics.r2_score(y, predicted, sample_weight=weights)) if len(y) > 1 else nan,
     }
 
 
@@ -404,7 +489,7 @@ class LinearSolver(Solver):
         """Return the class with the largest score, or the value, for each row."""
         values = self._values(X)
         if self.task == "regression":
-            return values
+            return self.target_.back(values) if hasattr(self, "target_") else values
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -420,13 +505,14 @@ class LinearSolver(Solver):
         return values[:, 0] if values.shape[1] == 1 else values
 
     def _objective(
-        self, solver_type: int, values: NDArray[np.float64], y: NDArray[Any], b: Any, weights: Any
-    ) -> float:
+        self, solver_type: int, values: NDArray[np.float64], y: NDArray[Any], b: Any, weights: Any,
+        sample_weight: Any = None,
+    ) -> float:  # fmt: skip
         """Return the sum of all R(w, b) + sum_i C_i loss_i, the primal of LIBLINEAR's -s `solver_type`.
 
         `values` (n, subproblems) are the scores, `y` (n,) the targets or positions of classes, `b` the
-        penalised bias weights, `weights` the factors of C by class (None: regression). One against the rest
-        weights only the class itself, unless there are two classes.
+        penalised bias weights, `weights` the factors of C by class (None: regression), `sample_weight` those
+        by row. One against the rest weights only the class itself, unless there are two classes.
         """
         W, C = self.coef_, self.C
         R = np.abs(W).sum() + np.abs(b).sum() if solver_type in (5, 6) else ((W**2).sum() + np.sum(b**2)) / 2
@@ -440,6 +526,8 @@ class LinearSolver(Solver):
         else:
             own = y[:, None] == np.arange(values.shape[1])
             cost = np.where(own, C * weights, C)
+        if sample_weight is not None:
+            cost = cost * sample_weight[:, None]
         return float(R + (cost * _loss(solver_type, np.where(own, 1.0, -1.0) * values)).sum())
 
 

@@ -24,6 +24,7 @@ from kfeat.solvers.base import (
     Solver,
     finite,
     resolved_kernel,
+    weight_options,
 )
 from kfeat.solvers.libsvm import KernelSVM, Libsvm
 from kfeat.solvers.newton_method import Newton, NewtonLoss
@@ -50,11 +51,13 @@ def grid_scores(
     values: Iterable[float],
     folds: int = 5,
     random_state: int = 0,
+    sample_weight: Any = None,
 ) -> NDArray[np.float64]:
     """Return `solver.score` on each held-out fold for each value of the parameter, (folds, len(values)).
 
     A solver with `warm_start` starts each value from its last solution, so the values should be in order.
     Folds are random with the seed `random_state`, stratified for classification. X is split once per fold.
+    Weights (n,) count in training and in scores.
     """
     X, y = as_operand(X), np.asarray(y)
     stratified = solver.task == "classification"
@@ -64,14 +67,17 @@ def grid_scores(
     scores = np.empty((folds, len(grid)))
     for fold, (seen, held_out) in enumerate(splits):
         estimator = clone(solver)
-        X_seen, X_held_out = X[seen], X[held_out]
+        rows, others = (
+            [X[side], y[side], *([] if sample_weight is None else [sample_weight[side]])]
+            for side in (seen, held_out)
+        )
         along: Iterable[Solver]
         if isinstance(estimator, Newton) and estimator.warm_start and parameter == "C":
-            along = estimator.path(X_seen, y[seen], grid)
+            along = estimator.path(rows[0], rows[1], grid, *rows[2:])
         else:
-            along = (estimator.set_params(**{parameter: value}).fit(X_seen, y[seen]) for value in grid)
+            along = (estimator.set_params(**{parameter: value}).fit(*rows) for value in grid)
         for k, trained in enumerate(along):
-            scores[fold, k] = trained.score(X_held_out, y[held_out])
+            scores[fold, k] = trained.score(*others)
     return scores
 
 
@@ -97,10 +103,13 @@ class ChoosesC(Solver):
         """Return the chosen C."""
         return {"C": self.C_}
 
-    @finite
     def fit(self, X: Any, y: Any) -> Any:
         """Choose C on X (n, d) and y (n,), and train with it on all rows."""
-        X, y = self._check(X, y)
+        return self._fit(X, y)
+
+    @finite
+    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        X, y, sample_weight = self._check_weighted(X, y, sample_weight)
         self._check_folds(y)
         y = y if self.task == "regression" else self.classes_[y]
         start = perf_counter()
@@ -111,10 +120,10 @@ class ChoosesC(Solver):
             solver.set_params(kernel=resolved_kernel(self.kernel, X))
         self.Cs_ = geometric_grid(self.C_min, self.C_max, self.C_factor)
         seed = int(self.random_state or 0)
-        self.cv_scores_ = grid_scores(solver, X, y, "C", self.Cs_, self.folds, seed)
+        self.cv_scores_ = grid_scores(solver, X, y, "C", self.Cs_, self.folds, seed, sample_weight)
         self.C_ = float(self.Cs_[np.argmax(self.cv_scores_.mean(axis=0))])
         searched = perf_counter()
-        solver.set_params(C=self.C_).fit(X, y)
+        solver.set_params(C=self.C_).fit(X, y, **weight_options(solver, sample_weight))
         parameters = solver.get_params(deep=False)
         self.__dict__ |= {name: learnt for name, learnt in vars(solver).items() if name not in parameters}
         self.times_ = {"search": searched - start, **solver.times_}
@@ -162,6 +171,7 @@ class NewtonCV(ChoosesC, LinearSolver):
     working_bytes = staticmethod(Newton.working_bytes)
     identity_defaults: ClassVar[dict[str, float]] = {"eps": 1e-3}
     trained: ClassVar[Solver] = Newton(warm_start=True)
+    task = Newton.task
     logistic = Newton.logistic
 
     C_min: AboveZero = 2.0**-6
@@ -174,6 +184,10 @@ class NewtonCV(ChoosesC, LinearSolver):
     class_weight: ClassWeight = None
     max_iter: Iterations = 300
     random_state: Seed | None = None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Choose C on X (n, d), y (n,) and weights (n,), and train with it on all rows."""
+        return self._fit(X, y, sample_weight)
 
 
 @dataclass(eq=False, repr=False)

@@ -60,7 +60,8 @@ class KernelSVM(Solver):
     kernel_, cache_mb_ : Kernel, float
         The kernel with its bandwidth as a number, and the size of the kernel cache.
     support_, n_support_ : ndarray
-        The row numbers of the support vectors in X, and their number per class (regression: in total).
+        The row numbers of the support vectors in X (without its rows of weight 0), and their number per class
+        (regression: in total).
     dual_coef_, intercept_ : ndarray
         The coefficients and intercepts, in LIBSVM's order of classes and with its signs.
     """
@@ -103,9 +104,9 @@ class KernelSVM(Solver):
             return self._model.decision_values(X, self._kernel)[:, 0]
         return self.classes_[self._model.labels(X, self._kernel)]
 
-    def _begin(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        """Return checked X and y; set the kernel, the class weights, the scale and the cache size."""
-        X, y = self._check(X, y)
+    def _begin(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, NDArray[Any], Any]:
+        """Return checked X, y and weights; set the kernel, the class weights, the scale and the cache."""
+        X, y, sample_weight = self._check_weighted(X, y, sample_weight)
         name = type(self).__name__
         if self.task == "classification" and self.eps > FIRST_VIOLATION:
             raise ParameterError(
@@ -114,11 +115,12 @@ class KernelSVM(Solver):
             )
         check_sizes("LIBSVM", rows_times_two=2 * X.shape[0], features=X.shape[1] + 1)
         self.kernel_ = resolved_kernel(self.kernel, X)
-        self._weights = weights_in_c(self, y)
+        self._weights = weights_in_c(self, y, sample_weight)
         cost = self.C * max(self._weights.values(), default=1.0)
+        cost *= 1.0 if sample_weight is None else float(sample_weight.max())
         self._scale = kernel_scale(self.kernel_, X, cost, self.eps)
         self.cache_mb_ = float(self.cache_mb or fair_cache_mb(max(self._sizes(y))))
-        return X, y
+        return X, y, sample_weight
 
     def _sizes(self, y: NDArray[Any]) -> list[int]:
         """Return the rows of each of LIBSVM's problems: of the pairs of classes in any order, or all."""
@@ -127,7 +129,7 @@ class KernelSVM(Solver):
         return [a + b for a, b in combinations(np.bincount(y).tolist(), 2)]
 
     def _train_in_scikit_learn(
-        self, kernel: LibsvmKernel, rows: Any, y: NDArray[Any]
+        self, kernel: LibsvmKernel, rows: Any, y: NDArray[Any], sample_weight: Any = None
     ) -> tuple[SupportVectors, list[int]]:
         """Train with scikit-learn's copy of LIBSVM, which takes dense rows and any limit on iterations.
 
@@ -148,7 +150,7 @@ class KernelSVM(Solver):
         with one_at_a_time(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # `stop_reason_` says so
             try:
-                fitted.fit(rows, labels_in_c(self, y))
+                fitted.fit(rows, labels_in_c(self, y), sample_weight)
             except ValueError as error:
                 raise SolverError(f"LIBSVM returned no usable model: {error}") from None
         classes = 0 if self.task == "regression" else len(fitted.classes_)
@@ -269,7 +271,7 @@ class Libsvm(KernelSVM):
     @finite
     def fit(self, X: Any, y: Any) -> "Libsvm":
         """Train on X (n, d) and y (n,)."""
-        X, y = self._begin(X, y)
+        X, y, _ = self._begin(X, y)
         start = perf_counter()
         if self.max_iter is None:
             kernel = libsvm_kernel(self.kernel_, self._scale)
@@ -389,14 +391,14 @@ class Svc(KernelSVM):
     max_iter: Iterations | None = None
 
     @finite
-    def fit(self, X: Any, y: Any) -> "Svc":
-        """Train on X (n, d) and y (n,)."""
-        X, y = self._begin(X, y)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Svc":
+        """Train on X (n, d), y (n,) and weights (n,), the factors of C by row."""
+        X, y, sample_weight = self._begin(X, y, sample_weight)
         start = perf_counter()
         kernel = libsvm_kernel(self.kernel_, self._scale)
         rows = kernel.gram(X) if isinstance(kernel, GivenKernel) else X
         built = perf_counter()
-        model, iterations = self._train_in_scikit_learn(kernel, rows, y)
+        model, iterations = self._train_in_scikit_learn(kernel, rows, y, sample_weight)
         self._keep(kernel, model, X)
         self._report_iterations("SVC", iterations, self.max_iter or inf)
         self.__dict__.pop("_objective", None)

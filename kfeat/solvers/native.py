@@ -105,12 +105,13 @@ def labels_in_c(solver: Solver, y: NDArray[Any]) -> NDArray[np.float64]:
     return y.astype(np.float64)
 
 
-def weights_in_c(solver: Any, y: NDArray[Any]) -> dict[int, float]:
+def weights_in_c(solver: Any, y: NDArray[Any], sample_weight: Any = None) -> dict[int, float]:
     """Return the factors of C by the libraries' labels; empty for regression or without `class_weight`."""
     if solver.task == "regression" or solver.class_weight is None:
         return {}
     labels = np.unique(labels_in_c(solver, y)).astype(int).tolist()
-    return dict(zip(labels, class_factors(solver.class_weight, solver.classes_, y).tolist(), strict=True))
+    factors = class_factors(solver.class_weight, solver.classes_, y, sample_weight)
+    return dict(zip(labels, factors.tolist(), strict=True))
 
 
 def c_array(values: NDArray[Any], c_type: Any) -> Any:

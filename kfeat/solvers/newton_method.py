@@ -1,6 +1,7 @@
-"""The l2-loss SVM and logistic regression in the primal by Newton's method, for all classes at once.
+"""The l2-loss SVM, logistic and Huber regression in the primal by Newton's method, for all classes at once.
 
-Each class has f(w) = ||w||^2 / 2 + sum_i c_i loss(s_i <w, x_i>), s_i = +-1. A sweep is one product of X with
+Each class has f(w) = ||w||^2 / 2 + sum_i c_i loss(s_i <w, x_i> - t_i), s_i = +-1 (a regression has s_i = 1
+and the targets t_i, else t_i = 0). A sweep is one product of X with
 all directions, an exact line search per class, and one product of X' with the gradients of the losses. A
 direction solves (I + sum_i h_i x_i x_i') d = -grad f over the rows whose loss has a Hessian h_i > 0. It is
 found by conjugate gradients, preconditioned with the Cholesky factor of an older or a new Hessian.
@@ -17,9 +18,17 @@ from numpy.typing import NDArray
 from pydantic import FiniteFloat
 from scipy import special
 
-from kfeat.errors import SolverError
+from kfeat.errors import ParameterError, SolverError
 from kfeat.parameters import Iterations, check_parameters
-from kfeat.solvers.base import AboveZero, ClassWeight, LinearSolver, Subproblem, class_factors, finite
+from kfeat.solvers.base import (
+    AboveZero,
+    ClassWeight,
+    LinearSolver,
+    Subproblem,
+    Task,
+    class_factors,
+    finite,
+)
 from kfeat.solvers.newton_system import (
     DesignMatrix,
     Vector,
@@ -35,10 +44,11 @@ SEPARABLE = 1e-5  # a class counts as separable if its objective falls below thi
 EASY = 1e3  # a path of growing costs begins with at most this value of (largest cost * sum of all squares)
 STAGE_EPS = 1e-2  # tolerance for the smaller costs of the path
 WITHOUT = 20  # assumed conjugate gradient steps with the Hessian's diagonal as preconditioner
+HUBER = 0.1  # residuals below it, in mean absolute deviations of the targets, are squared
 
 
 class Loss(NamedTuple):
-    """A convex loss of the margin u = y <w, x> with its gradient and its (generalised) Hessian in u."""
+    """A convex loss of the margin or the residual u, with its gradient and (generalised) Hessian in u."""
 
     value: Callable[[Vector], Vector]
     gradient: Callable[[Vector], Vector]
@@ -56,17 +66,23 @@ LOSSES = {
         gradient=lambda u: -special.expit(-u),
         hessian=lambda u: special.expit(u) * special.expit(-u),
     ),
+    "huber": Loss(  # u^2 / (2 h) up to |u| = h, and |u| - h / 2 beyond
+        value=lambda u: special.huber(HUBER, u) / HUBER,
+        gradient=lambda u: np.clip(u / HUBER, -1, 1),
+        hessian=lambda u: np.where(np.abs(u) < HUBER, 1 / HUBER, 0.0),
+    ),
 }
 
 
 @dataclass
 class Problem:
-    """All one-against-rest problems over the same rows: signs s and costs c, both (n, k)."""
+    """All one-against-rest problems on the same rows: signs s and costs c (n, k), and targets t (n, 1)."""
 
     design: DesignMatrix
     signs: Vector
     costs: Vector
     loss: Loss
+    targets: Vector
 
 
 @dataclass
@@ -142,14 +158,15 @@ def started(problem: Problem, W: Vector | None, max_iter: int, stop_at: float = 
     design, signs, costs, loss = problem.design, problem.signs, problem.costs, problem.loss
     n, n_columns = design.shape
     k = signs.shape[1]
-    nothing = np.zeros((n, 1))
-    at_zero = design.rmatvec(signs * costs * loss.gradient(nothing))
+    u = -problem.targets
+    at_zero = design.rmatvec(signs * costs * loss.gradient(u))
     rarer = np.minimum((signs > 0).mean(axis=0), (signs < 0).mean(axis=0))
-    enough = stop_at * (costs * loss.value(nothing)).sum(axis=0)
+    rarer[rarer == 0] = 1.0  # of a regression
+    enough = stop_at * (costs * loss.value(u)).sum(axis=0)
     classes = [
         Descent(
             w=np.zeros(n_columns) if W is None else W[:, j].copy(),
-            u=np.zeros(n),
+            u=u[:, 0].copy(),
             scale=float(np.linalg.norm(at_zero[:, j]) * rarer[j]),
             limit=max_iter,
             enough=float(enough[j]),
@@ -162,7 +179,7 @@ def started(problem: Problem, W: Vector | None, max_iter: int, stop_at: float = 
     else:
         scores = np.zeros((n, k)) if W is None else design.matvec(W)
         for j, state in enumerate(classes):
-            state.u = signs[:, j] * scores[:, j]
+            state.u = signs[:, j] * scores[:, j] + u[:, 0]
             state.cg_steps = WITHOUT
             precondition(problem, state, j)
         if any(state.u.any() for state in classes):
@@ -185,9 +202,9 @@ def descend(problem: Problem, classes: list[Descent], eps: float) -> None:
 
 
 def start_together(problem: Problem, classes: list[Descent], at_zero: Vector) -> None:
-    """Take the first step of all classes from zero, where all rows have the same Hessian up to costs."""
+    """Take the first step of all classes from zero, where rows of classes have equal Hessians up to costs."""
     gram = problem.design.gram()
-    h = problem.costs * problem.loss.hessian(np.zeros((len(problem.costs), 1)))
+    h = problem.costs * problem.loss.hessian(-problem.targets)
     dtype = problem.design.dtype
     factor = hessian_factor(gram, float(h.mean()), dtype)
     move(problem, classes, list(range(len(classes))), solve(factor, -at_zero))
@@ -286,14 +303,18 @@ def line_search(state: Descent, d: Vector, q: Vector, costs: Vector, loss: Loss)
 
 
 LIBLINEAR_TYPE = {"squared_hinge": 2, "logistic": 0}  # whose objective is minimised
-NewtonLoss = Literal["squared_hinge", "logistic"]
+NewtonLoss = Literal["squared_hinge", "logistic", "huber"]
 
 
 @dataclass(eq=False, repr=False)
 class Newton(LinearSolver):
     """LIBLINEAR's -s 2 (`loss="squared_hinge"`) or -s 0 ("logistic") objective, minimised with BLAS.
 
-    min over w of ||w||^2 / 2 + C sum_i loss(y_i <w, x_i>), one class against the rest, as in LIBLINEAR.
+    min over w of ||w||^2 / 2 + C sum_i c_i loss(y_i <w, x_i>), one class against the rest, as in LIBLINEAR;
+    c_i is the weight of row i times that of its class. "huber" is a regression near that of least absolute
+    errors: loss(<w, x_i> - (y_i - m) / s), with the median m of the targets and their mean absolute deviation
+    s from it, and loss(u) = u^2 / 0.2 up to |u| = 0.1, |u| - 0.05 beyond. It predicts m + s <w, x>.
+
     Products are in X's precision (float32 is faster); sums over rows and everything else are in double
     precision.
 
@@ -309,15 +330,16 @@ class Newton(LinearSolver):
 
     Parameters
     ----------
-    loss : {"squared_hinge", "logistic"}, default "squared_hinge"
-        The loss: the objective is that of LIBLINEAR's -s 2 or -s 0.
+    loss : {"squared_hinge", "logistic", "huber"}, default "squared_hinge"
+        The loss: the objective is that of LIBLINEAR's -s 2 or -s 0, or that of Huber.
     C, eps : float, default 1.0 and 1e-2
         The cost of the losses and the tolerance, above 0; LIBLINEAR's -s 2 and -s 0 have the same default.
     bias : float, default -1.0
         If it is 0 or more, every row gets one more feature of this value, which is penalised; below 0 there
         is none.
     class_weight : dict, "balanced" or None, default None
-        The factor of C for each class; "balanced" weights classes by the inverse of their size.
+        The factor of C for each class; "balanced" weights classes by the inverse of their size. A regression
+        has no classes.
     max_iter : int, default 300
         The largest number of Newton steps per class; if classes can be separated without loss, they are
         solved along a path of growing costs, and the limit is per cost.
@@ -353,15 +375,20 @@ class Newton(LinearSolver):
         return 64.0 * (2 + k) * n + 8 * (1 + k) * D**2
 
     @property
+    def task(self) -> Task:
+        """Regression with Huber's loss, otherwise classification."""
+        return "regression" if self.loss == "huber" else "classification"
+
+    @property
     def logistic(self) -> bool:
         """Whether scores are log odds."""
         return self.loss == "logistic"
 
-    def fit(self, X: Any, y: Any) -> "Newton":
-        """Train on X (n, d) and y (n,); X may be batches of rows or a Dask array."""
-        return self._train(X, y, [])
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Newton":
+        """Train on X (n, d), y (n,) and weights (n,); X may be batches of rows or a Dask array."""
+        return self._train(X, y, sample_weight, [])
 
-    def path(self, X: Any, y: Any, Cs: Iterable[float]) -> Iterator["Newton"]:
+    def path(self, X: Any, y: Any, Cs: Iterable[float], sample_weight: Any = None) -> Iterator["Newton"]:
         """Train with each C in turn from the previous solution; yield this same solver after each.
 
         This is `fit` with `warm_start`, but X is checked only once, and factors of Hessians are kept. No
@@ -369,32 +396,38 @@ class Newton(LinearSolver):
         """
         begun: list[_Begun] = []
         for C in Cs:
-            yield self.set_params(C=C)._train(X, y, begun)
+            yield self.set_params(C=C)._train(X, y, sample_weight, begun)
 
     @finite
-    def _train(self, X: Any, y: Any, begun: list["_Begun"]) -> "Newton":
+    def _train(self, X: Any, y: Any, sample_weight: Any, begun: list["_Begun"]) -> "Newton":
         """Train with C: continue from `begun`, or append the checked rows to it if it is empty."""
         if begun:
             check_parameters(self)
         else:
-            begun.append(self._begun(X, y))
+            begun.append(self._begun(X, y, sample_weight))
         return self._solve(begun[0])
 
-    def _begun(self, X: Any, y: Any) -> "_Begun":
+    def _begun(self, X: Any, y: Any, sample_weight: Any) -> "_Begun":
         """Return the problem on checked rows with C = 1, without a solution."""
-        X, y = self._check(X, y)
+        X, y, of_rows = self._check_weighted(X, y, sample_weight)
         start = perf_counter()
-        weights = class_factors(self.class_weight, self.classes_, y)
-        positive = y[:, None] == (np.arange(len(self.classes_)) if len(self.classes_) > 2 else [1])
-        against = weights[0] if len(self.classes_) == 2 else 1.0
-        own = weights[1:] if len(self.classes_) == 2 else weights
-        problem = Problem(
-            design=design(X, self.bias),
-            signs=np.where(positive, 1.0, -1.0),
-            costs=np.where(positive, own, against),
-            loss=LOSSES[self.loss],
-        )
-        return _Begun(X, y, weights, problem, perf_counter() - start)
+        weights, targets = None, np.zeros((len(y), 1))
+        if self.task == "regression":
+            if self.class_weight is not None:
+                raise ParameterError("Newton: class_weight: expected None, since a regression has no classes")
+            self._centre = float(np.quantile(y, 0.5, method="inverted_cdf", weights=of_rows))
+            self._scale = float(np.average(np.abs(y - self._centre), weights=of_rows)) or 1.0
+            targets[:, 0] = (y - self._centre) / self._scale
+            signs = costs = np.ones_like(targets)
+        else:
+            weights = class_factors(self.class_weight, self.classes_, y, of_rows)
+            positive = y[:, None] == (np.arange(len(self.classes_)) if len(self.classes_) > 2 else [1])
+            against = weights[0] if len(self.classes_) == 2 else 1.0
+            own = weights[1:] if len(self.classes_) == 2 else weights
+            signs, costs = np.where(positive, 1.0, -1.0), np.where(positive, own, against)
+        costs = costs * (1.0 if of_rows is None else of_rows[:, None])
+        problem = Problem(design(X, self.bias), signs, costs, LOSSES[self.loss], targets)
+        return _Begun(X, y, weights, of_rows, problem, perf_counter() - start)
 
     def _solve(self, begun: "_Begun") -> "Newton":
         """Train with C from the current solution."""
@@ -416,10 +449,14 @@ class Newton(LinearSolver):
         self.coef_ = np.ascontiguousarray(W[:, : begun.X.shape[1]])
         self.intercept_ = self.bias * W[:, -1] if self.bias >= 0 else np.zeros(len(W))
         self._report([Subproblem("newton", state.iterations, state.stop_reason) for state in begun.classes])
-        values = self._all_scores(begun.X)
-        penalised = W[:, -1] if self.bias >= 0 else 0.0
-        kind = LIBLINEAR_TYPE[self.loss]
-        self.objective_ = self._objective(kind, values, begun.y, penalised, begun.weights)
+        if self.task == "regression":
+            self.coef_ = self._scale * self.coef_[0]
+            self.intercept_ = self._centre + self._scale * float(self.intercept_[0])
+            self.objective_ = begun.classes[0].objective
+        else:
+            penalised, kind = W[:, -1] if self.bias >= 0 else 0.0, LIBLINEAR_TYPE[self.loss]
+            values, weights = self._all_scores(begun.X), (begun.weights, begun.of_rows)
+            self.objective_ = self._objective(kind, values, begun.y, penalised, *weights)
         self.times_ = {"solve": prepared + solved - start, "evaluate": perf_counter() - solved}
         return self
 
@@ -427,20 +464,24 @@ class Newton(LinearSolver):
         """Return the last solution as (columns, classes), if `warm_start` is set and its shape fits."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
-        W = self.coef_
+        W, b, n_subproblems = self.coef_, self.intercept_, 1
+        if self.task == "regression":
+            W, b = W[None] / self._scale, (b - self._centre) / self._scale
+        elif len(self.classes_) > 2:
+            n_subproblems = len(self.classes_)
         if self.bias >= 0:
-            W = np.column_stack([W, self.intercept_ / (self.bias or 1.0)])
-        n_subproblems = 1 if len(self.classes_) == 2 else len(self.classes_)
+            W = np.column_stack([W, b / (self.bias or 1.0)])
         return W.T if W.shape == (n_subproblems, n_columns) else None
 
 
 @dataclass
 class _Begun:
-    """Checked rows, class weights, the problem with C, and the last solution."""
+    """Checked rows, weights of classes and of rows, the problem with C, and the last solution."""
 
     X: Any
     y: NDArray[np.intp]
-    weights: NDArray[np.float64]
+    weights: NDArray[np.float64] | None
+    of_rows: NDArray[np.float64] | None
     problem: Problem
     seconds: float  # for making the problem; counted in the time of the first solution
     classes: list[Descent] = field(default_factory=list)

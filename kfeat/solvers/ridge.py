@@ -19,7 +19,15 @@ from kfeat.kernels import Kernel
 from kfeat.kernels.base import as_operand, check_finite
 from kfeat.memory import check_memory
 from kfeat.parameters import Folds, Seed, check_parameters
-from kfeat.solvers.base import AboveZero, LinearSolver, Solver, Subproblem, finite, resolved_kernel
+from kfeat.solvers.base import (
+    AboveZero,
+    LinearSolver,
+    Solver,
+    Subproblem,
+    Target,
+    finite,
+    resolved_kernel,
+)
 from kfeat.solvers.cross_validation import AboveOne, geometric_grid
 from kfeat.solvers.newton_system import cholesky
 
@@ -29,7 +37,7 @@ BLOCK_VALUES = 2**22  # kernel values at a time while predicting
 
 @dataclass(eq=False, repr=False)
 class Ridge(LinearSolver):
-    """Ridge regression: min over w, b of sum_i (y_i - <w, x_i> - b)^2 + alpha ||w||^2.
+    """Ridge regression: min over w, b of sum_i c_i (y_i - <w, x_i> - b)^2 + alpha ||w||^2, c_i the weights.
 
     `fit(X, y)` reads X block by block; `fit_batches` takes (features, targets) batches from any iterable, so
     that the features need not fit in memory. Memory: d^2 doubles.
@@ -38,6 +46,9 @@ class Ridge(LinearSolver):
     ----------
     alpha, fit_intercept : float, default 1.0, and bool, default True
         The weight of the penalty, above 0, and whether there is an intercept b; otherwise it is 0.
+    target : {"none", "log", "power"}, default "none"
+        The scale on which the targets are learnt: their own, log(1 + y), or that of Yeo and Johnson.
+        Predictions come back in the targets' own units, within their range.
 
     Examples
     --------
@@ -55,6 +66,7 @@ class Ridge(LinearSolver):
 
     alpha: AboveZero = 1.0
     fit_intercept: bool = True
+    target: Target = "none"
 
     @staticmethod
     def working_bytes(n: int, D: int, k: int, on_disk: bool = False) -> float:
@@ -62,17 +74,17 @@ class Ridge(LinearSolver):
         return 8.0 * k * n + 24.0 * D**2
 
     @finite
-    def fit(self, X: Any, y: Any) -> "Ridge":
-        """Train on X (n, d) and y (n,); X may be batches of rows or a Dask array."""
-        X, y = self._check(X, y)
-        moments = X.total(Moments.of, y) if isinstance(X, Batches) else Moments.of(X, y)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Ridge":
+        """Train on X (n, d), y (n,) and weights (n,); X may be batches of rows or a Dask array."""
+        X, *aligned = self._check_weighted(X, y, sample_weight)
+        aligned = [values for values in aligned if values is not None]
+        moments = X.total(Moments.of, *aligned) if isinstance(X, Batches) else Moments.of(X, *aligned)
         return self._fit_moments([moments])
 
     @finite
     def fit_batches(self, batches: Iterable[tuple[Any, Any]]) -> "Ridge":
         """Train on batches of (features (m, d), targets (m,) or (m, 1))."""
-        check_parameters(self)
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        begin_batches(self)
         return self._fit_moments(Moments.of(as_operand(X), np.asarray(y)) for X, y in batches if len(y))
 
     def _fit_moments(self, parts: Iterable["Moments"]) -> "Ridge":
@@ -81,15 +93,25 @@ class Ridge(LinearSolver):
         return self
 
 
+def begin_batches(solver: Any) -> None:
+    """Check the parameters before batches; raises ParameterError for a scale that all targets determine."""
+    check_parameters(solver)
+    if solver.target != "none":
+        raise ParameterError(f"{type(solver).__name__}: target: {solver.target} needs all targets: call fit")
+    for name in ("feature_names_in_", "target_"):  # of an earlier fit
+        solver.__dict__.pop(name, None)
+
+
 @dataclass(frozen=True)
 class Moments:
     """The means of n rows and sums of products about the means, which are sufficient for least squares.
 
     `xx` = sum_i (x_i - x_mean)(x_i - x_mean)' (d, d), `xy` (d,) and `yy` likewise, in double precision. Sums
-    of moments follow Chan, Golub and LeVeque (1979), without cancellation for large means.
+    of moments follow Chan, Golub and LeVeque (1979), without cancellation for large means. With weights of
+    rows, n is their sum, and all means and sums are weighted.
     """
 
-    n: int
+    n: float
     x_mean: NDArray[np.float64]
     y_mean: float
     xx: NDArray[np.float64]
@@ -97,8 +119,8 @@ class Moments:
     yy: float
 
     @classmethod
-    def of(cls, X: Any, y: NDArray[Any]) -> Self:
-        """Return the moments of rows X (n, d), dense or CSR, with targets y (n,) or (n, 1)."""
+    def of(cls, X: Any, y: NDArray[Any], weights: Any = None) -> Self:
+        """Return the moments of rows X (n, d), dense or CSR, targets y (n,) or (n, 1), and weights (n,)."""
         y = column_or_1d(y)
         if len(y) != X.shape[0]:
             raise DataError(f"a batch has {X.shape[0]} rows and {len(y)} targets: give one for each row")
@@ -107,10 +129,15 @@ class Moments:
         for rows in gen_batches(X.shape[0], BLOCK):
             A = (X[rows].toarray() if issparse(X) else X[rows]).astype(np.float64)
             b = np.asarray(y[rows], dtype=np.float64)
-            x_mean, y_mean = A.mean(axis=0), float(b.mean())
+            w = None if weights is None else weights[rows]
+            x_mean, y_mean = np.average(A, axis=0, weights=w), float(np.average(b, weights=w))
             A -= x_mean
             b = b - y_mean
-            total = total + cls(len(b), x_mean, y_mean, A.T @ A, A.T @ b, float(b @ b))
+            if w is not None:
+                A *= np.sqrt(w)[:, None]
+                b *= np.sqrt(w)
+            n = len(b) if w is None else float(w.sum())
+            total = total + cls(n, x_mean, y_mean, A.T @ A, A.T @ b, float(b @ b))
         return total
 
     def __add__(self, other: "Moments") -> Self:
@@ -197,9 +224,10 @@ def ridge_path(about: Moments, alphas: NDArray[np.float64]) -> NDArray[np.float6
 
 @dataclass(eq=False, repr=False)
 class KernelRidge(Solver):
-    """Exact kernel ridge regression: min over f, b of sum_i (y_i - f(x_i) - b)^2 + alpha ||f||_K^2.
+    """Exact kernel ridge regression: min over f, b of sum_i c_i (y_i - f(x_i) - b)^2 + alpha ||f||_K^2.
 
-    f(x) = sum_i a_i K(x_i, x) with (K + alpha I) a = y - b; b makes sum_i a_i = 0, or is 0 without intercept.
+    f(x) = sum_i a_i K(x_i, x) with (K + alpha diag(1 / c)) a = y - b and the weights c of rows; b makes
+    sum_i a_i = 0, or is 0 without intercept.
     It takes 8 n^2 bytes. Raises SolverError if memory is too small, or if K + alpha I is singular to
     rounding. Saunders, Gammerman and Vovk, ICML 1998.
 
@@ -209,6 +237,8 @@ class KernelRidge(Solver):
         The kernel; None is linear.
     alpha, fit_intercept : float, default 1.0, and bool, default True
         The weight of the penalty, above 0, and whether there is an intercept b.
+    target : {"none", "log", "power"}, default "none"
+        The scale on which the targets are learnt, as in Ridge.
 
     Attributes
     ----------
@@ -232,6 +262,7 @@ class KernelRidge(Solver):
     kernel: Kernel | None = None
     alpha: AboveZero = 1.0
     fit_intercept: bool = True
+    target: Target = "none"
 
     @staticmethod
     def working_bytes(n: int, D: int, k: int, on_disk: bool = False) -> float:
@@ -239,9 +270,9 @@ class KernelRidge(Solver):
         return 16.0 * n**2
 
     @finite
-    def fit(self, X: Any, y: Any) -> "KernelRidge":
-        """Train on X (n, d) and y (n,)."""
-        X, y = self._check(X, y)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "KernelRidge":
+        """Train on X (n, d), y (n,) and weights (n,)."""
+        X, y, weights = self._check_weighted(X, y, sample_weight)
         X = X.astype(np.float64)  # so that K and predictions are too; a copy, since X_fit_ keeps it
         n = X.shape[0]
         instead = "take fewer rows, or ridge regression on a map's features"
@@ -250,7 +281,7 @@ class KernelRidge(Solver):
         self.kernel_ = resolved_kernel(self.kernel, X)
         K = self.kernel_(X)
         built = perf_counter()
-        K[np.diag_indices(n)] += self.alpha
+        K[np.diag_indices(n)] += self.alpha if weights is None else self.alpha / weights
         try:
             factor = cholesky(K)
         except LinAlgError:
@@ -261,7 +292,7 @@ class KernelRidge(Solver):
         self.intercept_ = float(solutions[:, 0].sum() / solutions[:, 1].sum()) if self.fit_intercept else 0.0
         self.dual_coef_ = solutions[:, 0] - self.intercept_ * solutions[:, 1]
         self.X_fit_ = X
-        # At the solution residuals are alpha a and ||f||^2 = a'Ka = a'(y - b) - alpha a'a.
+        # At the solution residuals are alpha a / c and ||f||^2 = a'Ka = a'(y - b) - alpha a' diag(1 / c) a.
         self.objective_ = self.alpha * float(self.dual_coef_ @ (y - self.intercept_))
         self._report([Subproblem("Cholesky", 1)])
         self.times_ = {"build": built - start, "solve": perf_counter() - built}
@@ -274,7 +305,7 @@ class KernelRidge(Solver):
         step = max(1, BLOCK_VALUES // len(self.dual_coef_))
         for rows in gen_batches(X.shape[0], step):
             values[rows] = self.kernel_(X[rows], self.X_fit_) @ self.dual_coef_ + self.intercept_
-        return values
+        return self.target_.back(values)
 
 
 @dataclass(eq=False, repr=False)
@@ -293,6 +324,8 @@ class RidgeCV(LinearSolver):
         is (y_i - f(x_i)) / (1 - h_i), with h_i the diagonal of the hat matrix.
     fit_intercept : bool, default True
         Whether there is an intercept.
+    target : {"none", "log", "power"}, default "none"
+        The scale on which the targets are learnt, as in Ridge; errors are on it too.
     random_state : int, optional
         The seed of the folds; None is 0.
 
@@ -321,19 +354,23 @@ class RidgeCV(LinearSolver):
     folds: Folds | None = 5
     fit_intercept: bool = True
     random_state: Seed | None = None
+    target: Target = "none"
 
     def learnt_parameters(self) -> dict[str, float]:
         """Return the chosen alpha."""
         return {"alpha": self.alpha_}
 
     @finite
-    def fit(self, X: Any, y: Any) -> "RidgeCV":
-        """Choose alpha on X (n, d) and y (n,), and train with it on all rows; with folds X may be batches."""
-        X, y = self._check(X, y)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "RidgeCV":
+        """Choose alpha on X (n, d), y (n,) and weights (n,), and train; with folds X may be batches."""
+        X, y, weights = self._check_weighted(X, y, sample_weight)
+        aligned = [y] if weights is None else [y, weights]
         if isinstance(X, Batches):
-            return self.fit_batches(X.each(lambda rows, targets: (rows, targets), y))
+            return self._fit_folds(X.each(lambda *rows: rows, *aligned))
         if self.folds is not None:
-            return self._fit_folds([(X, y)])
+            return self._fit_folds([(X, *aligned)])
+        if weights is not None:
+            raise ParameterError("RidgeCV: leaving one out takes no weights of rows: give folds")
         start = perf_counter()
         if len(y) < 2:
             raise DataError(f"RidgeCV: leaving one out needs at least two rows, got n_samples = {len(y)}")
@@ -344,23 +381,22 @@ class RidgeCV(LinearSolver):
     @finite
     def fit_batches(self, batches: Iterable[tuple[Any, Any]]) -> "RidgeCV":
         """Choose alpha and train on batches of (features (m, d), targets (m,)); needs `folds`."""
-        check_parameters(self)
-        if self.folds is None:
-            raise ParameterError("RidgeCV: leaving one out needs the features again: give folds, or call fit")
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        begin_batches(self)
         return self._fit_folds(batches)
 
-    def _fit_folds(self, batches: Iterable[tuple[Any, Any]]) -> "RidgeCV":
-        start = perf_counter()
-        size = self.folds or 0
+    def _fit_folds(self, batches: Iterable[tuple[Any, ...]]) -> "RidgeCV":
+        """Choose alpha and train on batches of (features, targets), perhaps with weights as well."""
+        if self.folds is None:
+            raise ParameterError("RidgeCV: leaving one out needs the features again: give folds, or call fit")
+        start, size = perf_counter(), self.folds
         parts: dict[int, Moments] = {}
         rng = np.random.default_rng(int(self.random_state or 0))
         unfinished = np.empty(0, dtype=np.intp)
         n = 0
-        for features, y in batches:
-            if not len(y):
+        for features, *aligned in batches:
+            X, aligned = as_operand(features), [np.asarray(values) for values in aligned]
+            if not len(y := aligned[0]):
                 continue
-            X = as_operand(features)
             # Each round has every fold once in random order, and continues over the end of a batch, so that
             # folds have equal sizes for batches of any size.
             rounds = rng.permuted(np.tile(np.arange(size), (len(y) // size + 2, 1)), axis=1).reshape(-1)
@@ -369,7 +405,7 @@ class RidgeCV(LinearSolver):
             n += len(y)
             unfinished = order[: -n % size]
             for k in np.unique(fold):
-                moments = Moments.of(X[fold == k], np.asarray(y)[fold == k])
+                moments = Moments.of(X[fold == k], *(values[fold == k] for values in aligned))
                 parts[k] = parts[k] + moments if k in parts else moments
         if n < size:
             raise DataError(f"RidgeCV: {size} folds need as many rows, got n_samples = {n}")
@@ -425,7 +461,7 @@ def _leave_one_out_of_few(
     The error of row i is (D y)_i / D_ii with D = Q' (Q K Q' + alpha I)^-1 Q and the Gram matrix K. The rows
     of Q are an orthonormal basis of the vectors with sum 0, or without intercept of all vectors.
     """
-    Q = helmert(about.n) if intercept else np.eye(about.n)
+    Q = helmert(X.shape[0]) if intercept else np.eye(X.shape[0])
     centred = X.astype(np.float64)
     if not issparse(X):
         centred -= about.x_mean
