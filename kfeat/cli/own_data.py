@@ -99,6 +99,7 @@ def advise(
 @click.option("--group", metavar="COLUMN",
               help="Rows of one customer, patient or the like all train or all test.")  # fmt: skip
 @click.option("--time", metavar="COLUMN", help="Test on the rows that are last by this date or number.")
+@click.option("--weight", metavar="COLUMN", help="Rows count by this number, in training and in scores.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE",
               help="How the file is read, as in a config's dataset: --set missing=drop, --set 'drop=[id]', "
               "--set header=false, --set delimiter=whitespace; repeatable.")  # fmt: skip
@@ -107,7 +108,7 @@ def advise(
 @options.verbosity
 def new(
     data: Path, target: str | None, test: str | None, task: Any, group: str | None, time: str | None,
-    settings: tuple[str, ...], out: Path | None, quiet: bool,
+    weight: str | None, settings: tuple[str, ...], out: Path | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Write a commented config for DATA, a file of yours.
 
@@ -124,10 +125,10 @@ def new(
     path = out or Path(f"{stem}.yaml")
     if path.exists():
         raise ConfigError(f"{path} exists; give another name with --out, or remove it")
-    columns = [(kind, column) for kind, column in (("group", group), ("time", time)) if column is not None]
-    if len(columns) + (test is not None) > 1:
+    if sum(option is not None for option in (group, time, test)) > 1:
         raise ConfigError("--group, --time, --test: expected one of them, got more")
-    by = columns[0] if columns else None
+    columns = {"group": group, "time": time, "weight": weight}
+    by = {kind: column for kind, column in columns.items() if column is not None}
     text = new_config(data, path, target=target, test=test, task=task, reading=reading, by=by)
     with writing(path, ConfigError), replacing(path) as file:
         file.write_text(text, encoding="utf-8")

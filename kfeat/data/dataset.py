@@ -233,7 +233,7 @@ class Raw:
     numbers. `verified` says that the files or the arrays equal pinned hashes. `columns` are the names of the
     columns that became features, none where the format has none, and `target` that of the labels' column.
     `n_dropped` rows were left out. `learn` returns how the columns became features and labels, and `column`
-    the numbers by which a column of the training file splits the rows.
+    the numbers by which a column of the files splits or weighs the rows.
     """
 
     name: str
@@ -249,9 +249,9 @@ class Raw:
     column: Callable[[Any, str], NDArray[Any]] | None = None
 
     def cells(self, column: int | str | None, kind: str) -> NDArray[Any]:
-        """Return the numbers of groups, or the times, in a column; raises DataError without columns."""
+        """Return the groups' numbers, times or weights in a column; raises DataError without columns."""
         if self.column is None:
-            raise DataError(f"{self.name}: expected a table with named columns for the split `{kind}`")
+            raise DataError(f"{self.name}: expected a table with named columns for `{kind}`")
         return self.column(column, kind)
 
     @cached_property
@@ -321,7 +321,7 @@ class Dataset:
     targets are float64. `verified` says that the files or the parsed arrays equal pinned hashes. `learn`
     returns how the files' columns became features, before the protocol; None where no file was read.
     `preparation` turns other raw rows into rows like those of X_train. `by` has the groups or the times of
-    the training rows, if the protocol splits by them.
+    the training rows, if the protocol splits by them; `weights` and `weights_test` are those of the rows.
     """
 
     name: str
@@ -336,6 +336,8 @@ class Dataset:
     learn: Callable[[], Any] | None = None
     preparation: Any = None
     by: NDArray[Any] | None = None
+    weights: NDArray[np.float64] | None = None
+    weights_test: NDArray[np.float64] | None = None
 
     @cached_property
     def coding(self) -> Any:

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from kfeat.data.cache import Folder, cache_folder, check_regular, naming
-from kfeat.data.coding import UNNAMED, as_numbers, check_mistakes, has_thousands, holds, listed
+from kfeat.data.coding import (
+    UNNAMED,
+    are_numbers,
+    as_numbers,
+    check_mistakes,
+    has_thousands,
+    holds,
+    listed,
+)
 from kfeat.data.dataset import COLUMN_OPTIONS, OPTIONS, Raw, Reading, format_of
 from kfeat.data.loading import load_own
 from kfeat.data.sources import FileSource
@@ -20,6 +28,7 @@ MOST_WORDS = 4  # of a column that a report lists
 FEW_ROWS = 20  # that may hold consecutive numbers by chance
 OWN_WORDS = 20  # a column of more different words, and of more than half of the rows, names single rows
 COUNTS_ROWS = "numbers that count the rows"
+MANY_ROWS = 200  # in which whole numbers that differ in every row are an id, if they do not follow the target
 OWN_NUMBER = "a number of its own in every row"
 
 
@@ -180,9 +189,21 @@ def useless(frame: Any, columns: Any, target: str | None) -> dict[str, str]:
             reasons[column.name] = f"the same as {first}"
         elif column.holds == "numbers" and len(frame) > FEW_ROWS:
             steps = np.diff(np.sort(as_numbers(frame[column.name])))
-            named = re.search(r"(^|[^A-Za-z])[iI][dD]$|[a-z]I[dD]$", column.name) and (steps % 1 == 0).all()
-            reasons |= {column.name: OWN_NUMBER} if named and column.n_distinct == len(frame) else {}
+            named = re.search(r"(^|[^A-Za-z])[iI][dD]$|[a-z]I[dD]$", column.name)
+            own = column.n_distinct == len(frame) and (steps % 1 == 0).all()
+            many = target is not None and len(frame) >= MANY_ROWS
+            if own and (named or (many and not follows(frame[column.name], frame[target]))):
+                reasons[column.name] = OWN_NUMBER
             reasons |= {column.name: COUNTS_ROWS} if (steps == 1).all() else {}
     if len(reasons) == len(features):  # row numbers may be times, if there is no other column
-        reasons = {name: why for name, why in reasons.items() if why != COUNTS_ROWS}
+        reasons = {name: why for name, why in reasons.items() if why not in (COUNTS_ROWS, OWN_NUMBER)}
     return reasons
+
+
+def follows(cells: Any, labels: Any) -> bool:
+    """Return whether numbers rise or fall with the labels: their ranks' correlation is beyond 3 / sqrt(n)."""
+    from pandas import factorize
+    from scipy.stats import spearmanr
+
+    y = as_numbers(labels) if are_numbers(labels) else factorize(labels, sort=True)[0]
+    return not abs(spearmanr(as_numbers(cells), y).statistic) < 3 / np.sqrt(len(y))

@@ -137,12 +137,15 @@ def load_own(source: OwnSource, cache: Path) -> Raw:
 
 
 def cells_of(source: FileSource, column: int | str, kind: str) -> Any:
-    """Return the numbers by which a column of the user's file splits its rows."""
-    from kfeat.data.formats.tables import splitting
+    """Return the numbers by which a column splits a file's rows, or weighs those of both files."""
+    from kfeat.data.formats.tables import column_by
 
-    path = source.files["train"]
-    with as_data_errors(path, "a table"), naming(path):
-        return splitting(source.files, source.reading, column, kind)
+    numbers, files = [], source.files
+    for part in ("train", "test") if kind == "weight" and "test" in files else ("train",):
+        with as_data_errors(files[part], "a table"), naming(files[part]):
+            labels = files.get(f"{part}_labels")
+            numbers.append(column_by(files[part], labels, source.reading, column, kind))
+    return np.concatenate(numbers)
 
 
 def labels_of_test_alone(raw: Raw, source: OwnSource) -> list[str]:

@@ -222,6 +222,9 @@ def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | Non
     split = protocol.split
     column = split.column if isinstance(split, Fair) else None
     train, test = split_indices(split, raw, random_state)
+    weights = None if protocol.weight is None else raw.cells(protocol.weight, "weight")
+    if weights is not None and not len(train := train[weights[train] > 0]):
+        raise DataError(f"{raw.name}: expected a training row of a weight above 0, got none")
     positive = positive_classes(raw, protocol)
     y = labels_under(raw, positive, train)
     with refusing_large_values(raw.name, protocol.dtype):
@@ -239,6 +242,8 @@ def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | Non
         label_names=raw.label_names if positive is None else (),
         preparation=preparation,
         by=None if column is None else raw.cells(column, split.kind)[train],
+        weights=None if weights is None else weights[train],
+        weights_test=None if weights is None else weights[test],
     )
 
 

@@ -215,6 +215,9 @@ class Protocol(Model):
     Biometrika 2000, which makes long tails short, and then z-scores), `unit_rows` (zero rows stay),
     `global_norm` (the largest Euclidean norm of a training row becomes 1), `{divide: c}`; one step needs no
     list, `none` is the empty chain.
+
+    `weight` names a column of a file by whose numbers rows count, in training and in scores: a row of weight
+    2 counts as two, and one of weight 0 is left out. The dataset's `drop` keeps it from being a feature.
     """
 
     algorithm_version: ClassVar[int] = 1
@@ -224,6 +227,7 @@ class Protocol(Model):
     binarise: Binarise = "none"
     constant_features: Literal["keep", "drop"] = "keep"
     dtype: Literal["float32", "float64"] = "float32"
+    weight: int | str | None = None
 
     @property
     def random(self) -> bool:

@@ -247,12 +247,12 @@ class OtherSolver:
         """Return the task, by scikit-learn's tags."""
         return "regression" if is_regressor(self.estimator) else "classification"
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Train on X (n, d) and y (n,); a warning that it has not converged is kept."""
+    def fit(self, X: Any, y: Any, **weights: Any) -> Self:
+        """Train on X (n, d), y (n,), and weights of rows; a warning that it has not converged is kept."""
         rows = rows_for(self.estimator, X)
         with warnings.catch_warnings(record=True) as caught, code_errors(self.place):
             warnings.simplefilter("always", ConvergenceWarning)
-            self.estimator.fit(rows, y)
+            self.estimator.fit(rows, y, **weights)
         if any(issubclass(warning.category, ConvergenceWarning) for warning in caught):
             self.converged_ = False
         return self

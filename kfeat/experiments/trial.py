@@ -27,7 +27,7 @@ from kfeat.experiments.component import Component
 from kfeat.experiments.plan import Trial, described
 from kfeat.experiments.row import SCHEMA, Row, check_row
 from kfeat.memory import check_memory
-from kfeat.solvers.base import Solver, with_codes
+from kfeat.solvers.base import Solver, weight_options, with_codes
 
 log = logging.getLogger(__name__)
 
@@ -229,7 +229,7 @@ def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, 
         test = features(trial, feature_map, test, clock("map_test"))
     solver = with_codes(solver, data.label_names)
     with clock("train"):
-        solver.fit(train, data.y_train)
+        solver.fit(train, data.y_train, **weight_options(solver, data.weights))
     with clock("predict"):
         predicted = solver.predict(test)
     return {
@@ -274,11 +274,11 @@ def _scores(data: Dataset, predicted: NDArray[Any]) -> dict[str, Any]:
 
     scores: dict[str, Any] = {"predictions": hashlib.sha256(predicted.tobytes()).hexdigest()[:16]}
     if data.task == "classification":
-        scores["accuracy"] = float(np.mean(predicted == data.y_test))
+        scores["accuracy"] = float(np.average(predicted == data.y_test, weights=data.weights_test))
     else:
         if not np.isfinite(predicted).all():
             raise SolverError("the predictions are not finite")
-        scores |= regression_errors(data.y_test, predicted)
+        scores |= regression_errors(data.y_test, predicted, data.weights_test)
     return scores
 
 

@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
+from inspect import signature
 from math import inf
 from multiprocessing.connection import Connection
 from time import monotonic, perf_counter
 from typing import Any
 
 import numpy as np
-from joblib import parallel_config
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve
 from sklearn import linear_model, svm
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import (
-    GridSearchCV,
     GroupKFold,
     KFold,
     StratifiedGroupKFold,
@@ -38,11 +38,11 @@ from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.component import read_component
 from kfeat.kernels.base import as_operand, squared_norms
 from kfeat.memory import check_memory
-from kfeat.own.candidates import Candidate, Entry, Facts, model_of, options_of, rounded
+from kfeat.own.candidates import Candidate, Entry, Facts, model_of, options_of, rounded, targets_of
 from kfeat.parameters import did_you_mean
 from kfeat.solvers import Newton
+from kfeat.solvers.base import TargetScale, weights_of_codes
 from kfeat.solvers.base import scores as linear_values
-from kfeat.solvers.base import weights_of_codes
 from kfeat.solvers.newton_system import cholesky
 from kfeat.solvers.ridge import Moments, ridge_path, sum_of
 from kfeat.survey.advice import Traits
@@ -149,6 +149,11 @@ TIMED_ROWS = 1000
 MOST_GAMMA = 1e9  # above it the scaled rows are all equal, as unit rows of one column are
 
 
+def at(weights: Any, rows: Indices) -> Any:
+    """Return the weights of some rows, None where there are none."""
+    return None if weights is None else weights[rows]
+
+
 class Held(BaseEstimator):
     """A model's answers for held-out rows, as an estimator that scorers of scikit-learn ask.
 
@@ -197,14 +202,19 @@ class Metric:
     name: str
     labels: NDArray[Any] | None
 
-    def __call__(self, answer: Callable[[str], Any], y: NDArray[Any]) -> float:
-        """Return the score of what `answer(method)` returns, beside the labels or targets y (n,)."""
-        known = y if self.labels is None else positions(self.labels, y)
-        return float(get_scorer(self.name)(Held(answer, known, self.labels), None, known))
+    def __call__(self, answer: Callable[[str], Any], y: NDArray[Any], weights: Any = None) -> float:
+        """Return the score of what `answer(method)` returns, beside the labels or targets y (n,).
 
-    def of(self, model: Any, X: Any, y: NDArray[Any]) -> float:
+        Weights (n,) count if the metric takes them.
+        """
+        known, scorer = y if self.labels is None else positions(self.labels, y), get_scorer(self.name)
+        takes = weights is not None and "sample_weight" in signature(scorer._score_func).parameters
+        options = {"sample_weight": weights} if takes else {}
+        return float(scorer(Held(answer, known, self.labels), None, known, **options))
+
+    def of(self, model: Any, X: Any, y: NDArray[Any], weights: Any = None) -> float:
         """Return the score of a fitted model on rows X."""
-        return self(lambda method: getattr(model, method)(X), y)
+        return self(lambda method: getattr(model, method)(X), y, weights)
 
 
 def positions(labels: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
@@ -311,7 +321,8 @@ class Scorer:
         n, d = own.X_train.shape
         traits = Traits.of(own.X_train, self._under("none").X_train, own.task)
         sizes = n, own.X_test.shape[0], d, rarest
-        return Facts(own.task, *sizes, gammas, traits, self._metric.name, self._class_weights)
+        targets = ("none",) if self._classes else targets_of(own.y_train)
+        return Facts(own.task, *sizes, gammas, traits, self._metric.name, self._class_weights, targets)
 
     def score(self, candidate: Candidate, n: int, values: Sequence[float]) -> dict[str, Any]:
         """Return a candidate's scores on the folds at the best of these values of C (or alpha)."""
@@ -319,16 +330,18 @@ class Scorer:
         rows, splits = self.folds(n)
         data = self._under(candidate.scale)
         X, y, values = data.X_train[rows], data.y_train[rows], sorted(values)
+        weights, scale = at(data.weights, rows), TargetScale.learn(candidate.target, y)
         options = options_of(candidate, self._options)
         if candidate.exact:
             kernel = read_component(candidate.kernel, "kernel").build().resolve(X, self._seed)
-            scores = self._exact_scores(kernel, candidate.kernel, X, y, values, splits, options)
+            more = options, weights, scale
+            scores = self._exact_scores(kernel, candidate.kernel, X, y, values, splits, *more)
         else:
             Z = X if candidate.linear else self._features(candidate, X)
             if candidate.loss == "squares":
-                scores = ridge_scores(Z, y, values, splits, self._metric)
+                scores = ridge_scores(Z, y, values, splits, self._metric, weights, scale)
             else:
-                scores = newton_scores(candidate.loss, Z, y, values, splits, options, self._metric)
+                scores = newton_scores(candidate.loss, Z, y, values, splits, options, self._metric, weights)
         return best_column(scores, values) | {"seconds": perf_counter() - start}
 
     def _features(self, candidate: Candidate, X: Matrix) -> Any:
@@ -347,9 +360,9 @@ class Scorer:
         assert data.preparation is not None
         start = perf_counter()
         model = model_of(candidate, value, self._options, self._seed)
-        model.fit_prepared(data.preparation, data.X_train, data.y_train)
+        model.fit_prepared(data.preparation, data.X_train, data.y_train, sample_weight=data.weights)
         train = perf_counter() - start
-        score = self._metric(partial(model.predict_prepared, data.X_test), data.y_test)
+        score = self._metric(partial(model.predict_prepared, data.X_test), data.y_test, data.weights_test)
         return self._tested(score, train, lambda: model.predict_prepared(data.X_train[:TIMED_ROWS]))
 
     def _tested(self, score: float, train: float, predict: Callable[[], Any]) -> dict[str, Any]:
@@ -364,7 +377,11 @@ class Scorer:
         rows, splits = self.folds(n)
         y = self._under("own").y_train[rows]
         model, X = without_features(self._classes), np.zeros((len(y), 1))
-        folds = [self._metric.of(model.fit(X[seen], y[seen]), X[held], y[held]) for seen, held in splits]
+        w = at(self._under("own").weights, rows)
+        folds = [
+            self._metric.of(model.fit(X[seen], y[seen], at(w, seen)), X[held], y[held], at(w, held))
+            for seen, held in splits
+        ]
         return {"score": float(np.mean(folds))}
 
     def boosting(self, n: int) -> dict[str, Any]:
@@ -379,12 +396,15 @@ class Scorer:
             model: Any = ensemble.HistGradientBoostingClassifier(class_weight=weight, random_state=self._seed)
         else:
             model = ensemble.HistGradientBoostingRegressor(random_state=self._seed)
-        folds = [(rows[seen], rows[held]) for seen, held in splits]
-        scores = [[self._metric.of(model.fit(X[seen], y[seen]), X[held], y[held])] for seen, held in folds]
+        folds, w = [(rows[seen], rows[held]) for seen, held in splits], data.weights
+        scores = [
+            [self._metric.of(model.fit(X[seen], y[seen], at(w, seen)), X[held], y[held], at(w, held))]
+            for seen, held in folds
+        ]
         start = perf_counter()
-        model.fit(X, y)
+        model.fit(X, y, w)
         train = perf_counter() - start
-        score = self._metric.of(model, X_test, data.y_test)
+        score = self._metric.of(model, X_test, data.y_test, data.weights_test)
         tested = self._tested(score, train, lambda: model.predict(X[:TIMED_ROWS]))
         return {**best_column(np.array(scores), [0.0]), "test": tested}
 
@@ -411,7 +431,7 @@ class Scorer:
 
     def _exact_scores(
         self, kernel: Any, entry: Entry, X: Matrix, y: NDArray[Any], values: Sequence[float], splits: Any,
-        options: dict[str, Any],
+        options: dict[str, Any], weights: Any, scale: TargetScale,
     ) -> NDArray[np.float64]:  # fmt: skip
         """Return the scores of the exact method, (folds, values), from one Gram matrix where rows are few."""
         n = len(y)
@@ -423,15 +443,17 @@ class Scorer:
             check_memory(f"the Gram matrix of {n:,} rows", 24 * n * n, "fewer rows")
             K, parameters = kernel(X.astype(np.float64)), {"kernel": "precomputed"}
         if not self._classes:
-            return kernel_ridge_scores(K, y, values, splits, self._metric)
+            return kernel_ridge_scores(K, y, values, splits, self._metric, weights, scale)
         classifier = svm.SVC(**parameters, cache_size=1000, class_weight=options.get("class_weight"))
-        grid = GridSearchCV(
-            classifier, {"C": list(values)}, scoring=self._metric.of, cv=splits, refit=False,
-            error_score="raise",
-        )  # fmt: skip
-        with parallel_config("threading", n_jobs=self._threads):
-            results = grid.fit(K, y).cv_results_
-        return np.array([results[f"split{fold}_test_score"] for fold in range(len(splits))])
+
+        def score(C: float, seen: Indices, held: Indices) -> float:
+            whole = classifier.kernel != "precomputed"
+            X_seen, X_held = (K[side] if whole else K[np.ix_(side, seen)] for side in (seen, held))
+            model = clone(classifier).set_params(C=C).fit(X_seen, y[seen], at(weights, seen))
+            return self._metric.of(model, X_held, y[held], at(weights, held))
+
+        jobs = [delayed(score)(C, *fold) for fold in splits for C in values]
+        return np.array(Parallel(self._threads, prefer="threads")(jobs)).reshape(len(splits), -1)
 
 
 def folds_of(
@@ -512,22 +534,23 @@ def spread_order(y: NDArray[Any], classes: bool, seed: int) -> Indices:
 
 def newton_scores(
     loss: Any, Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any, options: dict[str, Any],
-    metric: Metric,
+    metric: Metric, weights: Any = None,
 ) -> NDArray[np.float64]:  # fmt: skip
     """Return the score on each held-out fold for values of C in rising order, (folds, values tried).
 
     Each fold starts from its last solution. Once two values in a row, the last above 1, are no better than an
     earlier one, the larger values are left out, since they cost the most.
     """
-    factors = 8 * len(splits) * len(np.unique(y)) * Z.shape[1] ** 2
+    subproblems = 1 if metric.labels is None else len(metric.labels)
+    factors = 8 * len(splits) * subproblems * Z.shape[1] ** 2
 
     def path(seen: Indices) -> Iterator[Newton]:
         solver, X = Newton(loss=loss, eps=EPS, max_iter=STEPS, warm_start=True, **options), Z[seen]
         if factors <= MOST_KEPT:
-            return solver.path(X, y[seen], values)
-        return (solver.set_params(C=C).fit(X, y[seen]) for C in values)
+            return solver.path(X, y[seen], values, at(weights, seen))
+        return (solver.set_params(C=C).fit(X, y[seen], at(weights, seen)) for C in values)
 
-    held_out = [(Z[rows], y[rows]) for _, rows in splits]
+    held_out = [(Z[rows], y[rows], at(weights, rows)) for _, rows in splits]
     columns: list[list[float]] = []
     for C, *trained in zip(values, *(path(seen) for seen, _ in splits), strict=True):
         columns.append([metric.of(solver, *fold) for solver, fold in zip(trained, held_out, strict=True)])
@@ -537,30 +560,40 @@ def newton_scores(
     return np.array(columns).T
 
 
+OWN_SCALE = TargetScale()
+
+
 def ridge_scores(
-    Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any, metric: Metric
-) -> NDArray[np.float64]:
+    Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any, metric: Metric, weights: Any = None,
+    scale: TargetScale = OWN_SCALE,
+) -> NDArray[np.float64]:  # fmt: skip
     """Return the score on each held-out fold for each alpha in rising order, (folds, values)."""
-    scores = np.empty((len(splits), len(values)))
-    for fold, (seen, (_, held_out)) in enumerate(zip(seen_moments(Z, y, splits), splits, strict=True)):
+    scores, moments = np.empty((len(splits), len(values))), seen_moments(Z, scale.of(y), splits, weights)
+    for fold, (seen, (_, held_out)) in enumerate(zip(moments, splits, strict=True)):
         for k, w in enumerate(ridge_path(seen, np.sort(np.asarray(values, float)))):
             predicted = linear_values(Z[held_out], w[None])[:, 0] + float(seen.y_mean - seen.x_mean @ w)
-            scores[fold, k] = metric(predicted_alone(predicted), y[held_out])
+            scores[fold, k] = metric(
+                predicted_alone(scale.back(predicted)), y[held_out], at(weights, held_out)
+            )
     return scores
 
 
-def seen_moments(Z: Any, y: NDArray[Any], splits: Any) -> Iterator[Moments]:
+def seen_moments(Z: Any, y: NDArray[Any], splits: Any, weights: Any = None) -> Iterator[Moments]:
     """Yield the moments of each fold's training rows.
 
     Where the held-out rows of the folds are disjoint and all others train, those of the held-out rows are
     computed once and added, which is a single pass over the features.
     """
+
+    def of(rows: Indices) -> Moments:
+        return Moments.of(Z[rows], y[rows], at(weights, rows))
+
     held_out = np.concatenate([rows for _, rows in splits])
     rest = np.setdiff1d(np.arange(len(y)), held_out)
     if len(held_out) + len(rest) != len(y) or any(len(seen) + len(rows) != len(y) for seen, rows in splits):
-        yield from (Moments.of(Z[seen], y[seen]) for seen, _ in splits)
+        yield from (of(seen) for seen, _ in splits)
         return
-    parts = [Moments.of(Z[rows], y[rows]) for rows in (*(rows for _, rows in splits), rest) if len(rows)]
+    parts = [of(rows) for rows in (*(rows for _, rows in splits), rest) if len(rows)]
     for part in parts[: len(splits)]:
         yield sum_of(other for other in parts if other is not part)
 
@@ -571,21 +604,26 @@ def predicted_alone(predicted: NDArray[np.float64]) -> Callable[[str], Any]:
 
 
 def kernel_ridge_scores(
-    K: NDArray[np.float64], y: NDArray[Any], values: Sequence[float], splits: Any, metric: Metric
-) -> NDArray[np.float64]:
+    K: NDArray[np.float64], y: NDArray[Any], values: Sequence[float], splits: Any, metric: Metric,
+    weights: Any = None, scale: TargetScale = OWN_SCALE,
+) -> NDArray[np.float64]:  # fmt: skip
     """Return the score on each held-out fold per alpha, (folds, values); -inf where K + alpha I is singular.
 
-    K is the Gram matrix (n, n) of all rows; f(x) = mean(y) + sum_i a_i K(x_i, x), (K + alpha I) a = y - mean.
+    K is the Gram matrix (n, n) of all rows; f(x) = mean(y) + sum_i a_i K(x_i, x), (K + alpha I) a = y - mean,
+    on the scale of the targets; with weights c it is (K + alpha diag(1 / c)) a, and the weighted mean.
     """
-    scores = np.full((len(splits), len(values)), -np.inf)
+    scores, t = np.full((len(splits), len(values)), -np.inf), scale.of(y)
     for fold, (seen, held_out) in enumerate(splits):
-        mean = y[seen].mean()
+        w = at(weights, seen)
+        mean = np.average(t[seen], weights=w)
         for k, alpha in enumerate(values):
             A = K[np.ix_(seen, seen)]
-            A[np.diag_indices(len(seen))] += alpha
+            A[np.diag_indices(len(seen))] += alpha if w is None else alpha / w
             with suppress(LinAlgError):
-                predicted = mean + K[np.ix_(held_out, seen)] @ cho_solve(cholesky(A), y[seen] - mean)
-                scores[fold, k] = metric(predicted_alone(predicted), y[held_out])
+                predicted = mean + K[np.ix_(held_out, seen)] @ cho_solve(cholesky(A), t[seen] - mean)
+                scores[fold, k] = metric(
+                    predicted_alone(scale.back(predicted)), y[held_out], at(weights, held_out)
+                )
     return scores
 
 

@@ -12,14 +12,21 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
 from kfeat.experiments.component import read_component
 from kfeat.experiments.plan import digest
 from kfeat.maps import maps_for
 from kfeat.own.model import KernelModel
+from kfeat.solvers.base import Target
 from kfeat.survey.advice import Traits, advise, described, published
 
 Entry = dict[str, Any]
-Loss = Literal["squared_hinge", "logistic", "squares"]
+Loss = Literal["squared_hinge", "logistic", "squares", "huber"]
+ABSOLUTE = ("neg_mean_absolute_error", "neg_median_absolute_error")  # metrics that ask for Huber's loss
+SKEWED = 1.0  # skewness of targets from which other scales of them are candidates
 SIZE, LARGEST = 1024, 16384  # D of the first maps, and of the last
 FEW_COLUMNS = 10  # up to so many, rows have neighbours within a bandwidth far below the mean distance
 MAPS = {
@@ -34,7 +41,8 @@ class Candidate:
     """A scaling, a kernel and a map as a config's entries, and the loss of the linear model.
 
     `scale` is "own" for the scaling that the data or the config have. `map` is None for the exact method, an
-    SVM or kernel ridge regression; with the linear kernel, for the linear model of the scaled rows.
+    SVM or kernel ridge regression; with the linear kernel, for the linear model of the scaled rows. A
+    regression learns its targets on the scale `target`.
     """
 
     scale: str
@@ -42,6 +50,7 @@ class Candidate:
     map: Entry | None
     loss: Loss
     class_weight: Literal["balanced"] | None = None
+    target: Target = "none"
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -78,7 +87,7 @@ class Candidate:
 class Facts:
     """What candidates depend on: the sizes of the data and, for each scaling, the scale of each kernel.
 
-    `class_weights` are those that candidates may have, the first one first.
+    `class_weights` and `targets` are those that candidates may have, the first one first.
     """
 
     task: Literal["classification", "regression"]
@@ -90,11 +99,19 @@ class Facts:
     traits: Traits | None = None  # by which the survey gives advice
     metric: str = "accuracy"  # the name of a scorer of scikit-learn
     class_weights: tuple[Literal["balanced"] | None, ...] = (None,)
+    targets: tuple[Target, ...] = ("none",)
 
     @property
     def loss(self) -> Loss:
         """The loss of the exact method, and the first loss that maps are tried with."""
-        return "squares" if self.task == "regression" else "squared_hinge"
+        return self.losses[0]
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """The losses that linear models on features are tried with."""
+        if self.task == "classification":
+            return "squared_hinge", "logistic"
+        return ("squares", "huber") if self.metric in ABSOLUTE else ("squares",)
 
 
 def options_of(candidate: Candidate, options: Entry) -> Entry:
@@ -107,10 +124,11 @@ def solver_of(candidate: Candidate, value: float, options: Entry) -> Entry:
     """Return the solver of a candidate as a config's entry; with the `options` of the config's own."""
     options = options_of(candidate, options)
     if candidate.loss == "squares":
-        return {"name": "kernel_ridge" if candidate.exact else "ridge", "alpha": value}
+        scale = {"target": candidate.target} if candidate.target != "none" else {}
+        return {"name": "kernel_ridge" if candidate.exact else "ridge", "alpha": value, **scale}
     if candidate.exact:
         return {"name": "svc", "C": value, **{key: options[key] for key in options if key == "class_weight"}}
-    loss = {"loss": "logistic"} if candidate.loss == "logistic" else {}
+    loss = {"loss": candidate.loss} if candidate.loss != "squared_hinge" else {}
     return {"name": "newton", **loss, "C": value, **options}
 
 
@@ -151,7 +169,19 @@ def suggested(trial: Any, facts: Facts) -> Candidate:
     kernel = {"name": name, "gamma": rounded(factor * facts.gammas[scale][name]), **shape}
     weights = facts.class_weights
     weight = trial.suggest_categorical("class_weight", list(weights)) if len(weights) > 1 else weights[0]
-    return Candidate(scale, kernel, None, facts.loss, weight)
+    targets = facts.targets
+    target = trial.suggest_categorical("target", list(targets)) if len(targets) > 1 else targets[0]
+    return Candidate(scale, kernel, None, facts.loss, weight, target)
+
+
+def targets_of(y: NDArray[np.float64]) -> tuple[Target, ...]:
+    """Return the scales on which targets may be learnt: their own alone, unless their skewness is above 1.
+
+    The logarithm is another one if no target is below 0, and the transform of Yeo and Johnson in any case.
+    """
+    if not abs(stats.skew(y)) > SKEWED:
+        return ("none",)
+    return ("none", "log", "power") if y.min() >= 0 else ("none", "power")
 
 
 class Proposals:
@@ -215,7 +245,10 @@ def maps_of(exact: Candidate, facts: Facts, n: int) -> list[Candidate]:
 
 
 def neighbours(candidate: Candidate, facts: Facts) -> Iterator[Candidate]:
-    """Yield the candidates one step away: more features, twice or half the gamma, other weights or loss."""
+    """Yield the candidates one step away: another target, size, gamma, weight of classes or loss."""
+    for target in facts.targets:
+        if target != candidate.target:
+            yield replace(candidate, target=target, loss=facts.loss)
     if candidate.map is not None and "n_components" in candidate.map:
         for times in (4, 2):
             if (size := times * candidate.size) <= min(LARGEST, facts.n_train // 2):
@@ -227,8 +260,9 @@ def neighbours(candidate: Candidate, facts: Facts) -> Iterator[Candidate]:
     for weight in facts.class_weights:
         if weight != candidate.class_weight:
             yield replace(candidate, class_weight=weight)
-    if candidate.loss != "squares" and not candidate.exact:
-        yield replace(candidate, loss="squared_hinge" if candidate.loss == "logistic" else "logistic")
+    for loss in facts.losses:
+        if loss != candidate.loss and not candidate.exact:
+            yield replace(candidate, loss=loss, target="none")
 
 
 def own_candidates(

@@ -24,6 +24,7 @@ from sklearn import metrics
 from sklearn.base import clone
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from kfeat.batches import batch_edges
@@ -31,7 +32,8 @@ from kfeat.data import Protocol, Raw, preparation
 from kfeat.data.cache import check_regular, naming
 from kfeat.data.coding import Coding, date_numbers
 from kfeat.data.dataset import Part, Reading, format_of
-from kfeat.data.formats import Rows, read_rows
+from kfeat.data.formats import Rows, as_data_errors, read_rows
+from kfeat.data.formats.tables import column_called, numbers_by, read_frame
 from kfeat.data.preparation import Preparation, learn
 from kfeat.data.sources import validated
 from kfeat.errors import DataError, ModelError
@@ -42,7 +44,16 @@ from kfeat.maps import MAPS, FeatureMap
 from kfeat.maps.random_maclaurin import TruncatedSeries
 from kfeat.parameters import check_parameters, plain
 from kfeat.solvers import SOLVERS, Newton, regression_errors
-from kfeat.solvers.base import Solver, Subproblem, available_when, classifies, with_codes
+from kfeat.solvers.base import (
+    Solver,
+    Subproblem,
+    TargetScale,
+    available_when,
+    checked_weights,
+    classifies,
+    weight_options,
+    with_codes,
+)
 from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
 from kfeat.text import printable
 
@@ -103,8 +114,8 @@ class KernelModel(Estimator):
     dtype: Literal["float32", "float64"] = "float32"
     coding: Coding | None = None
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Train on raw rows X (n, d) and labels or targets y (n,).
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on raw rows X (n, d), labels or targets y (n,), and weights (n,), if the solver takes them.
 
         Raises ConfigError for bad parameters, DataError for bad data, and what maps and solvers raise.
         """
@@ -112,9 +123,10 @@ class KernelModel(Estimator):
         protocol = validated(Protocol, steps, type(self).__name__)
         X, y = self.raw_rows(X, reset=True), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
+        sample_weight, X, y = without_zeros(sample_weight, X, y)
         raw = Raw("the data", (self.solver or Newton()).task, {"train": Part(X, y)})
         preparation = learn(raw, protocol, np.arange(len(y)), None)
-        return self.fit_prepared(preparation, preparation.rows(X), y)
+        return self.fit_prepared(preparation, preparation.rows(X), y, sample_weight=sample_weight)
 
     def fit_prepared(
         self,
@@ -123,6 +135,7 @@ class KernelModel(Estimator):
         y: NDArray[Any],
         label_names: tuple[str, ...] = (),
         features: Callable[[Any, Any], Any] | None = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Train on rows that are scaled already; labels that are words are codes of `label_names`.
 
@@ -131,7 +144,7 @@ class KernelModel(Estimator):
         solver = with_codes(clone(self.solver or Newton()), label_names)
         feature_map = None if self.map is None else clone(self.map).fit(X)
         Z = X if feature_map is None else (features or type(feature_map).transform)(feature_map, X)
-        solver.fit(Z, y)
+        solver.fit(Z, y, **weight_options(solver, sample_weight))
         # Set only now, so that a fit that fails does not damage an earlier one.
         self.preparation_, self.map_, self.solver_ = preparation, feature_map, solver
         for name in ("classes_", "calibrator_"):  # of an earlier fit
@@ -151,7 +164,9 @@ class KernelModel(Estimator):
         self.about_: dict[str, Any] = {"n_train": len(y)}
         return self
 
-    def calibrate(self, X: Any, y: NDArray[Any], folds: Sequence[tuple[Any, Any]]) -> Self:
+    def calibrate(
+        self, X: Any, y: NDArray[Any], folds: Sequence[tuple[Any, Any]], sample_weight: Any = None
+    ) -> Self:
         """Learn probabilities by logistic regression on the decision values of held-out rows (Platt 2000).
 
         X are rows that are scaled already, y their labels. The fitted map stays; in each fold the solver is
@@ -164,9 +179,15 @@ class KernelModel(Estimator):
         if has_own or not whole:
             return self
         Z = X if self.map_ is None else self.map_.transform(X)
-        values = [clone(solver).fit(Z[seen], y[seen]).decision_function(Z[held]) for seen, held in folds]
-        known = np.concatenate([y[held] for _, held in folds])
-        self.calibrator_ = LogisticRegression().fit(np.concatenate(values).reshape(len(known), -1), known)
+        values = [
+            clone(solver)
+            .fit(Z[seen], y[seen], **weight_options(solver, sample_weight, seen))
+            .decision_function(Z[held])
+            for seen, held in folds
+        ]
+        rows = np.concatenate([np.arange(len(y))[held] for _, held in folds])
+        calibrator, X = LogisticRegression(), np.concatenate(values).reshape(len(rows), -1)
+        self.calibrator_ = calibrator.fit(X, y[rows], **weight_options(calibrator, sample_weight, rows))
         return self
 
     def predict_prepared(self, X: Any, method: str = "predict") -> NDArray[Any]:
@@ -210,11 +231,11 @@ class KernelModel(Estimator):
             outputs["predict"] = self.classes_[np.searchsorted(self.solver_.classes_, outputs["predict"])]
         return outputs
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy (classification) or the coefficient of determination (regression)."""
         check_is_fitted(self, "solver_")
         measure = metrics.accuracy_score if classifies(_solver(self)) else metrics.r2_score
-        return float(measure(self.labels(y), self.predict(X)))
+        return float(measure(self.labels(y), self.predict(X), sample_weight=sample_weight))
 
     def labels(self, y: Any, start: int = 0) -> NDArray[Any]:
         """Return labels of the data as the model predicts them: +1 and -1 if a protocol made them so.
@@ -261,18 +282,32 @@ class KernelModel(Estimator):
         return tags
 
 
+def without_zeros(sample_weight: Any, *aligned: Any) -> tuple[Any, ...]:
+    """Return checked weights (n,) and arrays of n rows, without the rows of weight 0."""
+    if sample_weight is None:
+        return None, *aligned
+    weights = checked_weights(sample_weight, aligned[0])
+    rows = np.flatnonzero(weights)
+    return weights[rows], *(None if values is None else _safe_indexing(values, rows) for values in aligned)
+
+
 TITLE = {"decision_function": "score", "predict_proba": "probability"}
 
 
 def _rows_of(model: KernelModel, path: Path, labels: bool) -> Iterator[Rows]:
-    """Yield a file's rows in blocks, coded as in training; the same format is read with the same options.
+    """Yield a file's rows in blocks, coded as in training.
 
     Raises DataError for rows that the model cannot take, and for a file that has none.
     """
+    return read_rows(path, _reading_of(model, path), model.coding_, labels=labels)
+
+
+def _reading_of(model: KernelModel, path: Path) -> Reading:
+    """Return how a file is read: a file of the same format with the same options as in training."""
     reading = Reading.model_validate(model.about_.get("reading", {}))
     with suppress(DataError):  # of an ending that tells no format: the file is read as the training file was
         reading = reading if reading.format == format_of(path, Reading()) else Reading()
-    return read_rows(path, reading, model.coding_, labels=labels)
+    return reading
 
 
 def write_predictions(
@@ -311,32 +346,34 @@ def judged(model: KernelModel) -> list[str]:
 
 
 def scores_of(
-    outputs: Mapping[str, NDArray[Any]], y: NDArray[Any], classes: NDArray[Any] | None
+    outputs: Mapping[str, NDArray[Any]], y: NDArray[Any], classes: NDArray[Any] | None, weights: Any = None
 ) -> dict[str, float]:
     """Return the usual scores of what the methods of a model return, `classes` in the order of its columns.
 
     A classifier has the accuracy, and that of always the most frequent class; the balanced accuracy, and that
     of always one class (`chance`); F1, of the last of two classes, else its mean. Two classes have the area
-    under the ROC curve, probabilities the log loss. A regression has its errors.
+    under the ROC curve, probabilities the log loss. A regression has its errors. Rows count by their weights.
     """
     if classes is None:
-        return regression_errors(y, outputs["predict"])
+        return regression_errors(y, outputs["predict"], weights)
     known, predicted = (pd.Index(classes).get_indexer(labels) for labels in (y, outputs["predict"]))
-    places, counts = np.unique(known, return_counts=True)
+    places, at = np.unique(known, return_inverse=True)
+    counts, w = np.bincount(at, weights), {"sample_weight": weights}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a class without a row
         two = {"average": "binary" if len(classes) == 2 and known.min() >= 0 else "macro"}
         scores = {
-            "accuracy": metrics.accuracy_score(known, predicted),
-            "most_frequent_class": counts.max() / len(y),
-            "balanced_accuracy": metrics.balanced_accuracy_score(known, predicted),
+            "accuracy": metrics.accuracy_score(known, predicted, **w),
+            "most_frequent_class": counts.max() / counts.sum(),
+            "balanced_accuracy": metrics.balanced_accuracy_score(known, predicted, **w),
             "chance": 1 / len(places),
-            "f1": metrics.f1_score(known, predicted, **two),
+            "f1": metrics.f1_score(known, predicted, **two, **w),
         }
     if len(places) == len(classes) == 2 and known.min() >= 0:
-        scores["roc_auc"] = metrics.roc_auc_score(known, outputs["decision_function"])
+        scores["roc_auc"] = metrics.roc_auc_score(known, outputs["decision_function"], **w)
     if "predict_proba" in outputs and known.min() >= 0:
-        scores["log_loss"] = metrics.log_loss(known, outputs["predict_proba"], labels=np.arange(len(classes)))
+        labels = np.arange(len(classes))
+        scores["log_loss"] = metrics.log_loss(known, outputs["predict_proba"], labels=labels, **w)
     return {name: float(score) for name, score in scores.items()}
 
 
@@ -358,7 +395,13 @@ def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
         blocks.append(model.outputs(rows.X, methods, coded=True))
     outputs = {method: np.concatenate([block[method] for block in blocks]) for method in methods}
     classes = model.classes_ if classifies(model.solver_) else None
-    return scores_of(outputs, np.concatenate(y), classes), sum(map(len, y))
+    column = model.about_.get("config", {}).get("protocol", {}).get("weight")
+    weights = None
+    if column is not None:
+        with as_data_errors(path, "a table"), naming(path):
+            frame = read_frame(path, _reading_of(model, path))
+            weights = numbers_by(frame[column_called(column, list(frame.columns), "weight")], "weight")
+    return scores_of(outputs, np.concatenate(y), classes, weights), sum(map(len, y))
 
 
 def _labels(model: KernelModel, y: NDArray[Any], start: int) -> NDArray[Any]:
@@ -416,7 +459,7 @@ VERSION = 4  # of the format, raised when older models would predict something e
 OTHERS = (
     *(KernelModel, Coding, date_numbers, Preparation, TruncatedSeries),
     *(preparation.DivideBy, preparation.GlobalNorm, preparation.NumberScaler),
-    *(Subproblem, GivenKernel, NativeKernel, SupportVectors),
+    *(Subproblem, TargetScale, GivenKernel, NativeKernel, SupportVectors),
 )
 OF_LIBRARIES = ("numpy.dtype", "scipy.sparse._csr.csr_array")
 

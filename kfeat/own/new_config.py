@@ -51,27 +51,30 @@ seed: 0
 
 def new_config(
     data: Path, path: Path, *, target: str | None, test: str | None, task: Any, reading: Reading,
-    by: tuple[str, str] | None = None,
+    by: Mapping[str, str] | None = None,
 ) -> str:  # fmt: skip
     """Return the text of a first config at `path` for a file, with the reason above each choice.
 
-    `by` is `group` or `time`, and the column by which the rows are split; it is no feature. Raises
-    ConfigError where no target is named, the target has a single class or almost only different words,
-    and DataError where the file cannot be read, or the column does not do.
+    `by` may name the column of `group` or `time`, by which the rows are split, and of `weight`, by which they
+    count; they are no features. Raises ConfigError where no target is named, the target has a single class or
+    almost only different words, and DataError where the file cannot be read, or a column does not do.
     """
     experiment_name(path.resolve())  # refuses a name that no folder of rows can have
-    split = None
-    if by is not None:
-        kind, column = by
-        place = int(column) if column.isdigit() and reading.header is False else column
-        reading = reading.model_copy(update={"drop": [*(reading.drop or []), place]})
-        split = {"kind": kind, "train": TRAIN, "column": place}
+    places: dict[str, str | int] = dict(by or {})
+    if reading.header is False:
+        places = {kind: int(name) if name.isdigit() else name for kind, name in (by or {}).items()}
+    if places:
+        reading = reading.model_copy(update={"drop": [*(reading.drop or []), *places.values()]})
     raw, dataset, remarks = described_file(data, target=target, test=test, task=task, reading=reading)
-    if split is None:
-        classes = raw.task == "classification" and min(class_counts(raw, raw.y).values()) >= FOLDS
-        split = split_of(raw, "stratified" if classes else "fraction")
+    weight = {"weight": places.pop("weight")} if "weight" in places else {}
+    for column in weight.values():
+        raw.cells(column, "weight")  # raises where it cannot be
+    classes = raw.task == "classification" and min(class_counts(raw, raw.y).values()) >= FOLDS
+    split = split_of(raw, "stratified" if classes else "fraction")
+    for kind, column in places.items():
+        split = {"kind": kind, "train": TRAIN, "column": column}
     split_indices(Protocol.model_validate({"split": split}).split, raw, 0)  # raises where it cannot be
-    return config_text(raw, dataset, path, remarks, split)
+    return config_text(raw, dataset, path, remarks, {"split": split, **weight})
 
 
 def described_file(
@@ -152,7 +155,9 @@ def check_target(raw: Raw, target: str | None, task: str | None) -> None:
         )
 
 
-def config_text(raw: Raw, dataset: Mapping[str, Any], path: Path, remarks: list[str], split: Any) -> str:
+def config_text(
+    raw: Raw, dataset: Mapping[str, Any], path: Path, remarks: list[str], protocol: Mapping[str, Any]
+) -> str:
     """Return a config for `kfeat run`, with the reason above each choice."""
     n, d = len(raw.y), raw.n_features
     n_train = len(raw.parts["train"].y) if "test" in raw.parts else int(TRAIN * n)
@@ -162,12 +167,12 @@ def config_text(raw: Raw, dataset: Mapping[str, Any], path: Path, remarks: list[
     if why_metric:
         told = f"# What counts for `kfeat tune` is the {metric.replace('_', ' ')}: {why_metric}."
         remarks = [*remarks, told, "# `--metric roc_auc` compares how well the rows are ordered instead."]
-    chosen, mapped, exact = _solvers(raw, n_train)
+    chosen, mapped, exact = _solvers(raw, n_train, weighted="weight" in protocol)
     return TEMPLATE.format(
         name=plain(raw.name), n=n, d=d, s="s" * (d != 1), task=plain(_task(raw)), path=path, why=why,
         remarks="".join(f"{plain(line)}\n" for line in remarks),
         title=in_yaml(raw.name.replace("$", " ").replace(chr(92), " ")),
-        dataset=in_yaml(dict(dataset)), protocol=in_yaml({"scale": scale, "split": split}),
+        dataset=in_yaml(dict(dataset)), protocol=in_yaml({"scale": scale, **protocol}),
         gamma=_gamma(raw), map="random_fourier" if sparse else "orf",
         size=int(np.clip(n_train // 4 // 50 * 50, 50, 1000)),
         chosen=chosen, mapped=mapped, exact=exact,
@@ -199,7 +204,7 @@ def _gamma(raw: Raw) -> str:
     return "median"
 
 
-def _solvers(raw: Raw, n_train: int) -> tuple[str, str, str]:
+def _solvers(raw: Raw, n_train: int, weighted: bool) -> tuple[str, str, str]:
     """Return what cross-validation chooses, the solver, and the exact method to compare with."""
     if raw.task == "regression":
         folds, parameter = n_train >= FOLDS, "alpha"
@@ -210,6 +215,7 @@ def _solvers(raw: Raw, n_train: int) -> tuple[str, str, str]:
         folds = (rarest if "test" in raw.parts else rarest * TRAIN) >= 2 * FOLDS
         mapped = "newton_cv" if folds else "newton, C: 1"
         exact = "libsvm_cv" if folds and n_train <= QUICK_EXACT else "libsvm, C: 1"
+        exact = "svc, C: 1" if weighted else exact  # LIBSVM itself has no weights of rows
     return f"; cross-validation chooses {parameter}" * folds, mapped, exact
 
 

@@ -409,7 +409,7 @@ class Search:
         values = PATHS[parameter, candidate.exact]
         if candidate.class_weight:  # which makes the costs of rare classes larger
             values = [value / 10 for value in values]
-        if since is not None:
+        if since is not None and (since.candidate.loss == "squares") == (parameter == "alpha"):
             values = [since.value]
             if 3 * since.seconds * grown(since, n) < self._longest / 3:
                 values = [since.value / STEP, since.value, since.value * STEP]

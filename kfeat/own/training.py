@@ -47,7 +47,7 @@ from kfeat.own.bench import (
     metric_of,
 )
 from kfeat.own.candidates import Candidate, Entry, model_of, solver_of
-from kfeat.own.model import KernelModel, judged, save_model, scores_of
+from kfeat.own.model import KernelModel, judged, save_model, scores_of, without_zeros
 from kfeat.own.new_config import DENSE_VALUES
 from kfeat.own.search import ETA, EXACT_GROWTH, MAP_GROWTH, Scored, ScoreLog, Search
 from kfeat.text import in_yaml, plain
@@ -126,7 +126,8 @@ def train(
 
     def seconds_on(rows: slice) -> float:
         start = perf_counter()
-        model.fit_prepared(data.preparation, X[rows], y[rows], data.label_names, mapped)
+        weights = None if data.weights is None else data.weights[rows]
+        model.fit_prepared(data.preparation, X[rows], y[rows], data.label_names, mapped, weights)
         return perf_counter() - start
 
     if probabilities and data.task == "regression":
@@ -139,11 +140,12 @@ def train(
     if probabilities:
         three = StratifiedKFold(3, shuffle=True, random_state=0)
         cv = three if data.by is None else protocol.split.kind
-        model.calibrate(X, y, folds_of(cv, y, data.by, True, 0))
+        model.calibrate(X, y, folds_of(cv, y, data.by, True, 0), data.weights)
     scores = None
     if held_out := protocol.split.kind != "all":  # whose test rows are the training rows
         outputs = {m: model.predict_prepared(data.X_test, m) for m in judged(model)}
-        scores = scores_of(outputs, data.y_test, getattr(model.solver_, "classes_", None))
+        classes = getattr(model.solver_, "classes_", None)
+        scores = scores_of(outputs, data.y_test, classes, data.weights_test)
     reading = Reading()
     if isinstance(trial.source, FileSource):  # later files are read likewise
         named = {"format": format_of(Path(trial.source.path), trial.source.reading)}
@@ -331,11 +333,11 @@ class _KernelEstimator(Estimator):
     random_state: int = 0
     n_jobs: int | None = None
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
         """Search on rows X (n, d), a frame or an array, and labels or targets y (n,), and train the best.
 
-        Rows of one of the `groups` (n,) are in the same fold. Raises DataError for bad data, ConfigError for
-        a metric that does not suit the labels.
+        Rows of one of the `groups` (n,) are in the same fold, and rows count by their weights (n,). Raises
+        DataError for bad data, ConfigError for a metric that does not suit the labels.
         """
         regression, coding = self._task == "regression", None
         if isinstance(X, pd.DataFrame):
@@ -345,9 +347,12 @@ class _KernelEstimator(Estimator):
             if n := int(pd.isna(y).sum()):
                 raise DataError(f"expected a label for each row, got {n:,} rows without one")
             y = y.astype(np.float64) if regression else y
-            coding = learn_coding(X, CODED, task=self._task)
         else:
             X, y = validate_data(self, canonical(X), y, y_numeric=regression, ensure_min_samples=2, **ROWS)
+        kept = np.arange(len(y))
+        sample_weight, X, y, groups, kept = without_zeros(sample_weight, X, y, groups, kept)
+        if isinstance(X, pd.DataFrame):
+            coding = learn_coding(X, CODED, task=self._task)
         codes = y
         if not regression:
             check_classification_targets(y)
@@ -357,7 +362,8 @@ class _KernelEstimator(Estimator):
         candidate, value = Candidate("zscore", {"name": "gaussian", "gamma": "median"}, None, loss), 1.0
         self.search_ = bench = None
         if enough_rows(codes, not regression):
-            bench = self._scorer(X if coding is None else _dense(coding.matrix(X)), codes, groups)
+            rows = X if coding is None else _dense(coding.matrix(X))
+            bench = self._scorer(rows, codes, groups, sample_weight, kept)
             search = Search(LocalScorer(bench), ScoreLog(None), self.budget, self.random_state).run()
             if search.constant_is_as_good:
                 warnings.warn("nothing is better than a constant, by the search's metric", stacklevel=2)
@@ -366,11 +372,12 @@ class _KernelEstimator(Estimator):
         model = model_of(candidate, value, {}, self.random_state).set_params(coding=coding)
         with warnings.catch_warnings():  # about redundant landmarks, which the search allows
             warnings.simplefilter("ignore", np.exceptions.RankWarning)
-            self.model_ = model.fit(X, y)
+            self.model_ = model.fit(X, y, sample_weight)
             if bench is not None and not regression:
                 rows, folds = bench.folds(best.n)
                 prepared = model.preparation_.rows(model.raw_rows(X))
-                model.calibrate(prepared[rows], y[rows], folds)
+                weights = None if sample_weight is None else sample_weight[rows]
+                model.calibrate(prepared[rows], y[rows], folds, weights)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -393,16 +400,19 @@ class _KernelEstimator(Estimator):
         validate_data(self, X, skip_check_array=True, reset=False)
         return X
 
-    def _scorer(self, X: Any, y: NDArray[Any], groups: Any) -> Scorer:
+    def _scorer(self, X: Any, y: NDArray[Any], groups: Any, weights: Any, kept: Any) -> Scorer:
         check_consistent_length(X, groups)
         by = None if groups is None else np.asarray(groups)
         cv = self.cv if self.cv is not None or by is None else "group"
+        if weights is not None and not (cv is None or isinstance(cv, int | str) or hasattr(cv, "split")):
+            cv = [[np.flatnonzero(np.isin(kept, side)) for side in fold] for fold in cv]  # of all rows
         raw = Raw("the data", self._task, {"train": Part(X, y)})
 
         def data(scale: str) -> Dataset:
             protocol = Protocol.model_validate({} if scale == "own" else {"scale": scale})
             rows = learn(raw, protocol, np.arange(len(y)), None).rows(X)
-            return Dataset(raw.name, rows, y, rows[:0], y[:0], self._task, "", verified=False, by=by)
+            parts = rows, y, rows[:0], y[:0]
+            return Dataset(raw.name, *parts, self._task, "", verified=False, by=by, weights=weights)
 
         threads = self.n_jobs or physical_cores()
         return Scorer(data, self.random_state, threads, metric=self.scoring, cv=cv)

@@ -198,6 +198,19 @@ def test_new_reads_dates_gaps_and_empty_columns():
     succeed("run", "own.yaml", "--repeats", "1", "-q")
 
 
+def test_new_leaves_out_numbers_and_words_of_single_rows_and_keeps_those_that_follow_the_target():
+    rng = np.random.default_rng(0)
+    a, account, paid = rng.random(300), rng.permutation(9000)[:300], rng.permutation(9000)[:300]
+
+    def row(i):
+        return f"{a[i]:.3f},{account[i]},{paid[i]},k{account[i]},{'yes' if paid[i] > 6000 else 'no'}"
+
+    table("c.csv", "a,account,paid,key,y", row, 300)
+    text = " ".join(new("c.csv").replace("\n#", " ").split())
+    assert "drop: [account, key]" in text
+    assert "account (a number of its own in every row); key (a different word in almost every row)" in text
+
+
 def test_new_leaves_out_what_counts_rows_is_constant_or_a_copy():
     rng = np.random.default_rng(0)
     a, y = rng.random(60), rng.integers(2, size=60)
@@ -398,3 +411,75 @@ def test_a_class_with_one_row_is_one_sentence():
     first = "protocol.split={kind: in_order, n_train: 40}"
     (sentence,) = refusal("tune", "own.yaml", "--set", first).splitlines()
     assert "the class z has a single training row" in sentence
+
+
+def claims(n=400):
+    """Write claims.csv, a heavy tail, with an exposure as weight, of which a tenth is 0."""
+    rng = np.random.default_rng(3)
+    a = rng.normal(size=(n, 2)).round(3)
+    paid = (np.exp(1 + np.sin(2 * a[:, 0])) * rng.lognormal(0, 0.5, n)).round(3)
+    exposure = rng.choice([0, 0.5, 1], n, p=[0.1, 0.4, 0.5])
+    frame = pd.DataFrame({"a": a[:, 0], "b": a[:, 1], "exposure": exposure, "paid": paid})
+    frame.to_csv("claims.csv", index=False)
+    return frame
+
+
+def test_rows_count_by_a_weight_from_the_config_to_the_scores(monkeypatch):
+    monkeypatch.setattr(search_module, "MOST", 2)
+    monkeypatch.setattr(bench, "ScorerProcess", Direct)
+    frame = claims()
+    succeed("new", "claims.csv", "--target", "paid", "--weight", "exposure")
+    (setting,) = load_experiment(Path("claims.yaml")).settings
+    data = load(setting.datasets[0], setting.protocols[0])
+    assert data.coding.names == ["a", "b"]
+    assert set(data.weights) == {0.5, 1.0}  # a row of weight 0 is left out
+    assert len(data.weights) == len(data.y_train) < 320
+    assert set(data.weights_test) == {0.0, 0.5, 1.0}
+    assert run(planned(Path("claims.yaml"))[0])["status"] == "done"
+    succeed("tune", "claims.yaml", "--out", "best.yaml")
+    assert "weight: exposure" in Path("best.yaml").read_text()
+    succeed("fit", "best.yaml", "--model", "m")
+    scored = json.loads(succeed("score", "--model", "m", "claims.csv", "--format", "json").stdout)
+    predicted = [float(line) for line in succeed("predict", "--model", "m", "claims.csv").stdout.split()[1:]]
+    errors = np.abs(frame["paid"] - predicted)
+    assert scored["mae"] == pytest.approx(np.average(errors, weights=frame["exposure"]), rel=1e-5)
+    told = refusal(
+        "fit", "claims.yaml", "--model", "n", "--set", "solvers={mapped: {name: liblinear, solver_type: 11}}"
+    )
+    assert "Liblinear takes no weights of rows; these solvers do: newton, newton_cv, ridge" in told
+
+
+@pytest.mark.parametrize(
+    ("column", "told"),
+    [
+        ("minus", "row 8, column minus: expected a weight of 0 or more, got '-1'"),
+        ("zero", "column zero: expected a weight above 0, got 0 in every row"),
+        ("gaps", "column gaps: expected a weight in every row, got an empty cell"),
+        ("word", "column word: expected a number, got 'w0'"),
+        ("none", "no column 'none'"),
+        ("y", "expected the target to be kept"),
+    ],
+)
+def test_a_column_that_cannot_weigh_the_rows_is_one_sentence(column, told):
+    table(
+        "own.csv",
+        "a,minus,zero,gaps,word,y",
+        lambda i: f"{i % 9},{-1 if i == 7 else 1},0,{i or ''},w{i % 3},{i % 2}",
+    )
+    (sentence,) = refusal("new", "own.csv", "--target", "y", "--weight", column).splitlines()
+    assert told in sentence
+    assert not Path("own.yaml").exists()
+
+
+def test_a_config_learns_a_target_on_another_scale_and_a_mean_that_is_better_is_told():
+    claims()
+    succeed("new", "claims.csv", "--target", "paid", "--set", "drop=[exposure]")
+    log = "solvers={mapped: {name: ridge, alpha: 1, target: log}}"
+    told = succeed("fit", "claims.yaml", "--model", "m", "--set", log)
+    assert "NO BETTER" not in told.stderr
+    assert float(re.search(r"R² ([\d.-]+)", told.stdout)[1]) > 0.1
+    predicted = [float(line) for line in succeed("predict", "--model", "m", "claims.csv").stdout.split()[1:]]
+    assert 0 < min(predicted) < 5 < max(predicted)
+    worse = "solvers={mapped: {name: ridge, alpha: 1e-9}}"
+    noise = succeed("fit", "claims.yaml", "--model", "n", "--set", worse, "--set", "maps.0.n_components=300")
+    assert "kfeat: NO BETTER THAN A CONSTANT: the mean of the targets has R² 0" in noise.stderr

@@ -57,4 +57,5 @@ def test_the_defaults_of_the_protocol_are_pinned_to_its_version():
         "binarise": "none",
         "constant_features": "keep",
         "dtype": "float32",
+        "weight": None,
     }

@@ -26,6 +26,7 @@ from kfeat.data.coding import (
     as_dates,
     as_numbers,
     check_cells,
+    finite_numbers,
     holds,
     kind_of,
     label_words,
@@ -427,21 +428,35 @@ def read(files: Mapping[str, Path], reading: Reading) -> Contents:
     return Contents(parts, coding)
 
 
-def splitting(files: Mapping[str, Path], reading: Reading, column: int | str, kind: str) -> NDArray[Any]:
-    """Return the number of the group, or the time, of each row that is used, by a column that may be dropped.
-
-    Raises DataError for a missing cell, a single group, and words in the place of times.
-    """
-    frame = read_frame(files["train"], reading)
+def column_by(
+    path: Path, labels: Path | None, reading: Reading, column: int | str, kind: str
+) -> NDArray[Any]:
+    """Return the group's number, the time or the weight of each used row, by a column that may be dropped."""
+    frame = read_frame(path, reading)
     target, dropped = roles(list(frame.columns), reading)
-    used, _ = used_rows(*with_labels(frame, target, files.get("train_labels")), reading, dropped)
-    cells = used[column_called(column, list(used.columns), kind)]
+    used, _ = used_rows(*with_labels(frame, target, labels), reading, dropped)
+    if (name := column_called(column, list(frame.columns), kind)) == target:
+        raise DataError(f"{kind}: expected another column than the target {target}")
+    return numbers_by(used[name], kind)
+
+
+def numbers_by(cells: Any, kind: str) -> NDArray[Any]:
+    """Return the numbers of groups, the times or the weights in the cells of a column.
+
+    Raises DataError for a missing cell, a single group, words as times, and weights below 0 or all 0.
+    """
     check_cells(cells.isna(), cells, f"a {kind} in every row", got="an empty cell", advice=FILL_IN)
     if kind == "group":
         groups, names = cells.factorize()
         if len(names) < 2:
-            raise DataError(f"column {column}: expected two groups or more, got one, {names[0]}")
+            raise DataError(f"column {cells.name}: expected two groups or more, got one, {names[0]}")
         return np.asarray(groups)
+    if kind == "weight":
+        weights = finite_numbers(cells, 0)
+        check_cells(weights < 0, cells, "a weight of 0 or more")
+        if not weights.any():
+            raise DataError(f"column {cells.name}: expected a weight above 0, got 0 in every row")
+        return weights
     if holds(cells) not in ("numbers", "dates"):
         raise words_error(cells, "a time is a number, or a date such as 2020-01-31")
     times = as_numbers(cells) if are_numbers(cells) else as_dates(cells).astype("datetime64[us]").to_numpy()

@@ -1,0 +1,155 @@
+"""Weights of rows, scales of targets and losses in models and searches."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context, metrics
+from sklearn.model_selection import cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import kfeat
+from kfeat.data.dataset import Dataset
+from kfeat.errors import SolverError
+from kfeat.kernels import Gaussian
+from kfeat.maps import RandomFourier
+from kfeat.own import KernelModel, load_model, search
+from kfeat.own.bench import LocalScorer, Scorer, metric_of
+from kfeat.own.candidates import Candidate, neighbours, solver_of, targets_of
+from kfeat.own.search import SearchResult
+from kfeat.render.tuning import warnings_of
+from kfeat.solvers import Liblinear, Newton, Ridge
+from tests.own.test_search import FACTS, scored
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 3))
+LABELS = (X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=300) > 0).astype(int)
+TAIL = np.exp(2 * X[:, 0] + rng.normal(size=300))
+WEIGHTS = rng.integers(0, 4, 300)
+TWICE = np.repeat(np.arange(300), WEIGHTS)
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    monkeypatch.setattr(search, "MOST", 2)
+
+
+def test_a_model_is_trained_and_scored_with_weights():
+    waves = RandomFourier(Gaussian(0.3), 40, random_state=0)
+    model = KernelModel(waves, Newton(eps=1e-8), dtype="float64")
+    weighted = model.fit(X, LABELS, WEIGHTS).decision_function(X)
+    np.testing.assert_allclose(weighted, model.fit(X[TWICE], LABELS[TWICE]).decision_function(X), atol=1e-5)
+    assert model.score(X, LABELS, WEIGHTS) == pytest.approx(model.score(X[TWICE], LABELS[TWICE]))
+    kept = np.flatnonzero(WEIGHTS)
+    scaled = KernelModel(solver=Ridge(), scale="zscore")
+    assert np.array_equal(
+        scaled.fit(X, TAIL, WEIGHTS).predict(X), scaled.fit(X[kept], TAIL[kept], WEIGHTS[kept]).predict(X)
+    )
+    with pytest.raises(SolverError, match="Liblinear takes no weights of rows"):
+        KernelModel(solver=Liblinear()).fit(X, LABELS, WEIGHTS)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "roc_auc", "neg_mean_absolute_error", "neg_max_error"])
+def test_a_metric_takes_weights_where_scikit_learn_does(name):
+    classes = name in ("accuracy", "roc_auc")
+    y, model = (LABELS, Newton()) if classes else (TAIL, Ridge())
+    metric = metric_of(name, y, classes)
+    weighted, repeated = metric.of(model.fit(X, y), X, y, WEIGHTS), metric.of(model, X[TWICE], y[TWICE])
+    plain = metric.of(model, X, y)
+    assert weighted == pytest.approx(plain if name == "neg_max_error" else repeated)
+
+
+def test_the_folds_of_a_search_train_and_score_with_weights():
+    """Rows of weight near 0 have wrong labels: nothing is lost by them."""
+    wrong = np.arange(300) % 3 == 0
+    y = np.where(wrong, 1 - (X[:, 0] > 0), X[:, 0] > 0).astype(int)
+
+    def score(candidate, y, weights):
+        def data(scale):
+            return Dataset("toy", X, y, X[:0], y[:0], task, "", False, weights=weights)
+
+        task = "classification" if y is not TARGET else "regression"
+        answer = LocalScorer(Scorer(data, 0, 1)).ask("score", 1e9, candidate=candidate, n=300, values=[1.0])
+        return answer["score"]
+
+    TARGET = X[:, 0] + 10.0 * wrong * rng.normal(size=300)
+    gaussian, nystrom = {"name": "gaussian", "gamma": 0.1}, {"name": "nystrom", "n_components": 50}
+    low = np.where(wrong, 1e-3, 1.0)
+    for loss, target, best in (("squared_hinge", y, 0.95), ("squares", TARGET, 0.8)):
+        for entry in (None, nystrom):
+            candidate = Candidate("own", gaussian, entry, loss)
+            assert score(candidate, target, low) > best > score(candidate, target, None) + 0.1
+
+
+def test_a_search_takes_weights_and_a_row_of_weight_zero_is_not_looked_at():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(word=np.where(X[:, 2] > 0, "u", "v"))
+    kept = np.flatnonzero(WEIGHTS)
+    spoilt = frame.copy()
+    spoilt.loc[WEIGHTS == 0, ["a", "word"]] = 1e9, "w"
+    for make, y in ((kfeat.KernelClassifier, LABELS), (kfeat.KernelRegressor, TAIL)):
+        model = make(budget=3, n_jobs=1, random_state=1)
+        weighted = model.fit(spoilt, y, sample_weight=WEIGHTS).predict(frame)
+        alone = model.fit(frame.iloc[kept], y[kept], sample_weight=WEIGHTS[kept])
+        assert np.array_equal(weighted, alone.predict(frame))
+    folds = [(np.arange(200), np.arange(200, 300))]
+    chosen = kfeat.KernelRegressor(budget=2, cv=folds, n_jobs=1).fit(frame, TAIL, sample_weight=WEIGHTS)
+    assert len(chosen.search_.best.folds) == 1
+
+
+def test_weights_are_routed_through_a_pipeline():
+    with config_context(enable_metadata_routing=True):
+        model = KernelModel(solver=Newton()).set_fit_request(sample_weight=True)
+        model = model.set_score_request(sample_weight=True)
+        steps = make_pipeline(StandardScaler().set_fit_request(sample_weight=True), model)
+        options = {"params": {"sample_weight": WEIGHTS}, "return_estimator": True, "cv": 3}
+        weighted = cross_validate(steps, X, LABELS, **options)["estimator"][0][-1].solver_.coef_
+        plain = cross_validate(make_pipeline(StandardScaler(), model), X, LABELS, cv=3, return_estimator=True)
+        assert not np.allclose(weighted, plain["estimator"][0][-1].solver_.coef_)
+        assert (
+            "sample_weight"
+            in kfeat.KernelClassifier().set_fit_request(sample_weight=True)._metadata_request.fit.requests
+        )
+
+
+def test_skewed_targets_ask_for_other_scales_and_errors_for_another_loss():
+    assert targets_of(X[:, 0]) == ("none",)
+    assert targets_of(TAIL) == ("none", "log", "power")
+    assert targets_of(-TAIL) == ("none", "power")
+    candidate = Candidate(
+        "own", {"name": "gaussian", "gamma": 0.1}, {"name": "orf", "n_components": 9}, "squares"
+    )
+    facts = {"task": "regression", "targets": ("none", "log"), "metric": "neg_mean_absolute_error"}
+    near = list(neighbours(candidate, type(FACTS)(**{**vars(FACTS), **facts})))
+    assert [one.target for one in near if one.target != "none"] == ["log"]
+    assert [one.loss for one in near if one.loss != "squares"] == ["huber"]
+    log, huber = (one for one in near if one.target != "none" or one.loss != "squares")
+    assert solver_of(log, 2.0, {}) == {"name": "ridge", "alpha": 2.0, "target": "log"}
+    assert solver_of(huber, 2.0, {}) == {"name": "newton", "loss": "huber", "C": 2.0}
+    assert solver_of(candidate, 2.0, {}) == {"name": "ridge", "alpha": 2.0}
+
+
+def test_a_search_finds_the_scale_of_a_heavy_tail_and_the_file_keeps_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(search, "MOST", 12)
+    y = np.exp(3 * np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=300))
+    model = kfeat.KernelRegressor(budget=6, scoring="neg_mean_absolute_error", n_jobs=1).fit(X, y)
+    assert model.search_.best.candidate.target != "none" or model.search_.best.candidate.loss == "huber"
+    model.save(tmp_path / "m")
+    assert np.array_equal(load_model(tmp_path / "m").predict(X), model.predict(X))
+    assert metrics.r2_score(y, model.predict(X)) > 0.5
+
+
+@pytest.mark.parametrize("target", ["log", "power"])
+def test_a_model_of_a_scale_of_targets_is_the_same_from_its_file(target, tmp_path):
+    model = KernelModel(solver=Ridge(target=target), scale="zscore").fit(X, TAIL)
+    model.save(tmp_path / "m")
+    assert np.array_equal(load_model(tmp_path / "m").predict(X), model.predict(X))
+    assert model.predict(X).min() > 0
+
+
+def test_a_regression_below_the_mean_is_told():
+    facts = type(FACTS)(**{**vars(FACTS), "task": "regression", "metric": "r2"})
+    for score, loud in ((-0.2, True), (0.002, True), (0.04, False)):
+        best = scored(300, score, 1.0)
+        told = warnings_of(SearchResult(facts, [best], best, constant=-0.001))
+        assert bool(told) == loud
+        assert not loud or told[0].startswith("NOTHING IS BETTER THAN A CONSTANT: the mean has R²")
