@@ -250,6 +250,15 @@ def ripples() -> tuple[pd.DataFrame, Any]:
     return pd.DataFrame(X).add_prefix("x"), y + rng.normal(scale=np.sqrt(0.1 * y.var()), size=len(y))
 
 
+def claims() -> tuple[pd.DataFrame, Any]:
+    """Return 30,000 rows: 30 % are 0, the others a smooth function times a lognormal draw with sigma 1.5."""
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(30_000, 8))
+    level = 1_000 * np.exp(0.8 * np.sin(2 * X[:, 0]) + 0.4 * X[:, 1] * X[:, 2] + 0.4 * X[:, 3])
+    y = level * rng.lognormal(0, 1.5, len(X)) * (rng.random(len(X)) > 0.3)
+    return pd.DataFrame(X).add_prefix("x"), y
+
+
 def waves() -> tuple[pd.DataFrame, Any]:
     """Return 1,020,000 rows of 10 columns; 5 % of the labels are wrong: 95 % is the ceiling."""
     rng = np.random.default_rng(7)
@@ -259,7 +268,7 @@ def waves() -> tuple[pd.DataFrame, Any]:
 
 
 GENERATED: dict[str, Callable[[], tuple[pd.DataFrame, Any]]] = {
-    "digits": digits, "mixed": mixed, "ripples": ripples, "waves": waves,
+    "digits": digits, "mixed": mixed, "ripples": ripples, "claims": claims, "waves": waves,
 }  # fmt: skip
 
 
