@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -176,7 +177,7 @@ def tune(
     from kfeat.experiments.schedule import physical_cores
     from kfeat.files import new_file
     from kfeat.own.bench import ScorerProcess
-    from kfeat.own.search import ScoreLog, Search
+    from kfeat.own.search import Search
     from kfeat.own.training import check_place, setup_of, tuned_config
     from kfeat.render.table import terminal_width
     from kfeat.render.tuning import sentences, terminal, tests, title, warnings_of, write_report
@@ -193,8 +194,8 @@ def tune(
     options.say_on_interrupt("scored candidates are kept, and the same command continues")
     scorer = ScorerProcess(threads or physical_cores(), **setup.bench(seed, access))
     try:
-        log = ScoreLog(folder / f"{setup.identity}.jsonl")
-        search = Search(scorer, log, budget, seed, None if quiet else partial(_say, setup.metric))
+        say = None if quiet else partial(_say, setup.metric, monotonic())
+        search = Search(scorer, folder / f"{setup.identity}.log", budget, seed, say)
         found = search.run(setup.kernels, setup.maps)
     finally:
         scorer.end()
@@ -215,14 +216,15 @@ def tune(
     click.echo(plain(f"{place}: the best config; table and figure: {folder}/"))
 
 
-def _say(metric: str, one: "Scored", best: "Scored") -> None:
-    """Say on stderr what a candidate scored."""
+def _say(metric: str, start: float, one: "Scored", best: "Scored") -> None:
+    """Say on stderr what a candidate scored, and how many seconds have passed."""
     from kfeat.render.tuning import ended, score_text
 
     score = ended(one) if one.reason else score_text(one.score, metric)
     name, best_score = f"{one.candidate.scale}, {one.candidate.name}", score_text(best.score, metric)
     click.echo(
-        f"{one.n:>8,} rows  {score:>8}  {name:<40}  {one.seconds:>6.2f} s  best so far {best_score}",
+        f"{monotonic() - start:>5.0f} s  {one.n:>8,} rows  {score:>8}  {name:<40}  {one.seconds:>6.2f} s  "
+        f"best so far {best_score}",
         err=True,
     )
 

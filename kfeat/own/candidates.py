@@ -7,15 +7,17 @@ z-scores, so that a multiple means the same under each scaling.
 """
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from kfeat.errors import StoreError
 from kfeat.experiments.component import read_component
 from kfeat.experiments.plan import digest
 from kfeat.maps import maps_for
@@ -27,7 +29,7 @@ Entry = dict[str, Any]
 Loss = Literal["squared_hinge", "logistic", "squares", "huber"]
 ABSOLUTE = ("neg_mean_absolute_error", "neg_median_absolute_error")  # metrics that ask for Huber's loss
 SKEWED = 1.0  # skewness of targets from which other scales of them are candidates
-SIZE, LARGEST = 1024, 16384  # D of the first maps, and of the last
+FIRST_SIZE, SIZE, LARGEST = 256, 1024, 16384  # D of the very first map, of the first of a kind, of the last
 FEW_COLUMNS = 10  # up to so many, rows have neighbours within a bandwidth far below the mean distance
 MAPS = {
     "gaussian": ("orf", "nystrom"),
@@ -184,37 +186,68 @@ def targets_of(y: NDArray[np.float64]) -> tuple[Target, ...]:
     return ("none", "log", "power") if y.min() >= 0 else ("none", "power")
 
 
-class Proposals:
-    """New exact methods: the first entries in turn, then those that Optuna's TPE draws."""
+def study_of(path: Path | None, seed: int) -> Any:
+    """Return Optuna's study of a search, as far as it has come; without a path in memory.
 
-    def __init__(self, facts: Facts, seed: int) -> None:
-        import optuna  # here, since its import takes half a second
+    A draw that has no score, since the process ended, comes again. Raises StoreError for a file that is no
+    study.
+    """
+    import optuna  # here, since its import takes half a second
+    from optuna.storages import JournalStorage, journal
 
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            sampler = optuna.samplers.TPESampler(
-                seed=seed, multivariate=True, group=True, n_startup_trials=12
-            )
-        self._study = optuna.create_study(direction="maximize", sampler=sampler)
-        self._facts, self._failed = facts, optuna.trial.TrialState.FAIL
-        self._done = (optuna.trial.TrialState.COMPLETE,)
-        self._first = first_entries(facts)
-        self._scales = len(self._first)
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    storage = None
+    try:
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("ab+") as file:
+                file.seek(0)
+                file.truncate(file.read().rfind(b"\n") + 1)  # an incomplete line
+            storage = JournalStorage(journal.JournalFileBackend(str(path)))
+        study = optuna.create_study(
+            storage=storage, study_name="search", direction="maximize", load_if_exists=True
+        )
+    except (KeyError, ValueError) as error:
+        raise StoreError(f"{path}: expected the record of a search ({error}); remove it") from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study.sampler = optuna.samplers.TPESampler(
+            seed=seed + len(study.trials), multivariate=True, group=True, n_startup_trials=12
+        )
+    state = optuna.trial.TrialState
+    for trial in study.get_trials(states=(state.RUNNING,)):
+        study.tell(trial.number, state=state.FAIL)
+        study.enqueue_trial(trial.params)
+    return study
 
-    def ask(self) -> tuple[Any, Candidate]:
-        """Return a trial of Optuna's and a candidate: first the usual ones, the last on the best scaling."""
-        n = len(self._study.trials)
-        if n == self._scales and self._study.get_trials(states=self._done):
-            self._first += first_entries(self._facts, self._study.best_params["scale"])
-        if n < len(self._first):
-            self._study.enqueue_trial(self._first[n])
-        trial = self._study.ask()
-        return trial, suggested(trial, self._facts)
 
-    def tell(self, trial: Any, score: float | None) -> None:
-        """Report the candidate's score, if it has one."""
-        self._study.tell(trial, score, state=self._failed if score is None else None)
+def draw(study: Any, facts: Facts, score: Callable[[Candidate], Entry | None]) -> None:
+    """Score the exact method that Optuna draws, the usual ones first, the last of them on the best scaling.
+
+    A method without a score is a trial that failed; one without an answer comes again in the next call.
+    """
+    from optuna.trial import TrialState
+
+    entries: list[Entry] = []
+    states = [trial.state for trial in study.get_trials(deepcopy=False)]
+    first = first_entries(facts)
+    if not states:
+        entries = first
+    elif TrialState.WAITING not in states and TrialState.COMPLETE in states:
+        others = first_entries(facts, study.best_params["scale"])
+        entries = others if len(states) < len(first) + len(others) else []
+    for entry in entries:
+        study.enqueue_trial(entry)
+    trial = study.ask()
+    row = score(suggested(trial, facts))
+    if row is not None:
+        value = row.get("score")
+        study.tell(trial, value, state=TrialState.FAIL if value is None else TrialState.COMPLETE)
+
+
+def drawn(study: Any) -> int:
+    """Return how many exact methods were drawn."""
+    return sum(trial.state.name != "WAITING" for trial in study.get_trials(deepcopy=False))
 
 
 def advised(facts: Facts, budget: float) -> list[Candidate]:
@@ -237,10 +270,10 @@ def linear_model(facts: Facts) -> Candidate:
     return Candidate(next(iter(facts.gammas)), {"name": "linear"}, None, loss, facts.class_weights[0])
 
 
-def maps_of(exact: Candidate, facts: Facts, n: int) -> list[Candidate]:
+def maps_of(exact: Candidate, facts: Facts, n: int, size: int = SIZE) -> list[Candidate]:
     """Return the maps that approximate an exact method on n rows."""
     names = [name for name in MAPS.get(exact.kernel["name"], ()) if name != "orf" or facts.n_features > 1]
-    size = min(SIZE, max(n // 3, 1))
+    size = min(size, max(n // 3, 1))
     return [replace(exact, map={"name": name, "n_components": size}) for name in names]
 
 

@@ -6,14 +6,17 @@ methods or maps) on its rung. No rung waits until another is full, so there is a
 pruner drops a candidate that does not go up at once; here it can go up later.
 
 A linear model comes first, so that there is always a model; then the survey's advice and the config's own
-methods. Optuna's TPE draws exact methods for the first
-rung. Maps that approximate the best of them are tried on the rungs above, and finally steps around the best
-candidate. `kfeat.own.search` says which one goes up a rung.
+methods. Optuna's TPE draws exact methods for the first rung. Maps that approximate the best of them are tried
+on the rungs above, and finally steps around the best candidate: more features, also on a third of the rows.
+Optuna's study keeps all that was scored, so that the same command goes on.
+
+The wall time of a candidate on few rows predicts that on more of them, and that of its training on all rows,
+at whatever load. The best is always one that there is time to train, and nothing begins that would take that
+time away.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from math import ceil, inf, log
@@ -23,18 +26,21 @@ from typing import Any
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.plan import digest
-from kfeat.files import append, writing
+from kfeat.files import writing
 from kfeat.own.bench import MOST_FOLDS, LocalScorer
 from kfeat.own.candidates import (
+    FIRST_SIZE,
     Candidate,
     Facts,
-    Proposals,
     advised,
+    draw,
+    drawn,
     first_entries,
     linear_model,
     maps_of,
     neighbours,
     own_candidates,
+    study_of,
 )
 
 ETA = 3
@@ -75,15 +81,22 @@ def slack(metric: str, score: float) -> float:
     return 2 * NEAR * abs(score) if metric.startswith("neg_") else NEAR
 
 
-def near(one: Scored, best: Scored, metric: str) -> bool:
-    """Return whether a candidate is within half a point of the best."""
-    return not one.reason and one.score >= best.score - slack(metric, best.score)
-
-
-def grown(one: Scored, n: int) -> float:
+def grown(one: Scored, n: float) -> float:
     """Return the ratio of a candidate's time on n rows to its time on the rows where it was scored."""
-    thrice = log(max(n / one.n, 1.0), ETA)
-    return float((EXACT_GROWTH if one.candidate.exact else MAP_GROWTH) ** thrice)
+    return float((EXACT_GROWTH if one.candidate.exact else MAP_GROWTH) ** log(n / one.n, ETA))
+
+
+def like(one: Scored, candidate: Candidate) -> Scored:
+    """Return what another candidate is expected to take on the same rows: n D^2, as its kin's time tells."""
+    more = max(candidate.size / max(one.candidate.size, 1), 1.0) if candidate.size else 1.0
+    turned = {one.candidate.loss, candidate.loss} == {"squares", "huber"}  # from alpha to C, or back
+    value = 1 / one.value if turned and one.value else one.value
+    return replace(one, candidate=candidate, value=value, seconds=one.seconds * more**2)
+
+
+def training(one: Scored, n: int) -> float:
+    """Return about how many seconds a candidate takes to train on n rows; a fold trains on two thirds."""
+    return one.seconds / max(len(one.folds), 1) * grown(one, 1.5 * n)
 
 
 def rungs(n_train: int, rarest: int) -> list[int]:
@@ -139,17 +152,18 @@ def winner(scored: Iterable[Scored]) -> Scored | None:
     return max(good, key=lambda one: (one.score, -one.candidate.size), default=None)
 
 
-SEARCH = 0.7  # share of the budget after which no candidate begins; the rest trains the best on all rows
 FIRST_SHARE = 0.2  # the largest share of the budget for the first entries, before any goes up a rung
 ONE_CANDIDATE = 0.25  # share of the budget: a candidate that takes longer is ended
 QUICK = 0.04  # share of the budget: candidates that take less go up a rung before slower ones
-SPARE = 0.15  # share of the budget that the linear model and boosting have at least
+ADVISED = 0.3  # share of the budget that the advised method may take to be trained on all rows
+GUIDE = 0.15  # share of the budget for an exact method that cannot be trained on all rows
+SPARE = 0.1  # share of the budget that the linear model and boosting have at least
 CLOSING = 2.0  # seconds that writing the table and the figure takes
 MOST_OWN = 3
 MOST = 200  # candidates of one search
 STALE = 15  # candidates in a row without a better one after which the search ends
 GAIN = 0.04  # share of the slack that counts as better
-AT_LEAST, BOOSTING = 10.0, 5.0  # seconds for the linear model, and for boosting, whatever the budget
+AT_LEAST = 10.0  # seconds for the linear model, whatever the budget
 PATHS = {
     ("C", False): [10.0**k for k in range(-1, 4)],
     ("C", True): [1.0, 10.0, 100.0],
@@ -158,31 +172,9 @@ PATHS = {
 }
 STEP = 10**0.5
 SURE = 0.8  # the largest share of the remaining time for the estimated time of a candidate
-MAP_SECONDS = 2.0  # about the time of the first map of a kernel
+LONGER = 1.2  # factor for the estimated time of the training on all rows
 PATIENCE = 86400.0  # seconds for reading the data
 Row = dict[str, Any]
-
-
-class ScoreLog:
-    """The rows of one search by key, kept in a file, a JSON object per line; without a file in memory."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self.rows: dict[str, Row] = {}
-        for line in path.read_bytes().splitlines() if path and path.exists() else []:
-            with suppress(ValueError):  # an incomplete line
-                row = json.loads(line)
-                self.rows[row["key"]] = row
-
-    def append(self, key: str, row: Row) -> Row:
-        """Keep a row under a key, in memory and on disk, and return it; raises StoreError."""
-        self.rows[key] = row = {"key": key, **row}
-        if self._path is None:
-            return row
-        with writing(self._path):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-        append(self._path, b"\n" + json.dumps(row, allow_nan=False).encode())  # ends an incomplete line
-        return row
 
 
 @dataclass(frozen=True)
@@ -232,7 +224,7 @@ class SearchResult:
 
     def near(self, one: Scored) -> bool:
         """Return whether a candidate is within half a point of the best."""
-        return near(one, self.best, self.facts.metric)
+        return not one.reason and one.score >= self.best.score - slack(self.facts.metric, self.best.score)
 
     @property
     def before(self) -> Scored | None:
@@ -260,188 +252,222 @@ class SearchResult:
 
 
 class Search:
-    """One search within a budget."""
+    """One search within a budget, whose study is kept at a path; without one in memory."""
 
     def __init__(
-        self, scorer: LocalScorer, log: ScoreLog, budget: float, seed: int,
+        self, scorer: LocalScorer, path: Path | None, budget: float, seed: int,
         say: Callable[[Scored, Scored], None] | None = None,
     ) -> None:  # fmt: skip
-        self._scorer, self._log, self._seed, self._say = scorer, log, seed, say
+        self._scorer, self._path, self._budget, self._seed, self._say = scorer, path, budget, seed, say
         self._longest = ONE_CANDIDATE * budget
-        self._budget = budget
 
     def run(
         self, kernels: Sequence[dict[str, Any]] = (), maps: Sequence[dict[str, Any]] = ()
     ) -> SearchResult:
         """Return what was found; raises ConfigError where the budget ends before one candidate is scored."""
-        n_kept = len(self._log.rows)
-        answer = self._scorer.ask("facts", monotonic() + PATIENCE)  # this starts the process too
+        with writing(self._path) if self._path else nullcontext():
+            return self._run(kernels, maps)
+
+    def _run(self, kernels: Sequence[dict[str, Any]], maps: Sequence[dict[str, Any]]) -> SearchResult:
+        start = monotonic()
+        self._study = study_of(self._path, self._seed)
+        self._rows = self._study.user_attrs
+        n_kept = len(self._rows)
+        answer = self._scorer.ask("facts", start + PATIENCE)  # this starts the process too
         if answer is None or "failed" in answer:
             raise ConfigError(f"the data cannot be used: {answer['failed'] if answer else 'no answer'}")
-        facts = Facts(**answer)
-        start = monotonic()  # the start of a process and reading the data have no limit
-        self._search_end = start + SEARCH * self._budget
-        self._end = start + max(self._budget - CLOSING, 0.9 * self._budget)
-        sizes = rungs(facts.n_train, facts.rarest)
+        facts = self._facts = Facts(**answer)
+        self._end = start + max(self._budget - CLOSING * bool(facts.n_test), 0.9 * self._budget)
+        self._spare = SPARE * self._budget
         own, linear = own_candidates(kernels, maps, facts, MOST_OWN), linear_model(facts)
-        self._at_once(linear, sizes[0], start + AT_LEAST)
-        first = advised(facts, (1 - SEARCH) * self._budget)  # what remains for training the best
-        self._candidates([*first, *own], facts, sizes)
-        n_best = self._winner(facts).n
-        self._at_once(linear, n_best, monotonic() + SPARE * self._budget)
-        for one in own[:1]:
-            if not any(other.candidate == one and other.n >= n_best for other in self._scored()):
-                self._score(one, n_best)
-        best = self._winner(facts)
-        ended = monotonic()  # where the last candidate was ended, a new process starts, again without a limit
-        constant = (self._scorer.ask("constant", ended + PATIENCE, n=best.n) or {}).get("score", -inf)
-        self._end += monotonic() - ended
+        sizes = rungs(facts.n_train, facts.rarest)
+        self._score(linear, sizes[0], end=max(self._search_end, start + AT_LEAST))
+        self._candidates([*advised(facts, ADVISED * self._budget), *own], sizes)
+        best = self._best()
+        if best is None:
+            reasons = "; ".join(sorted({one.reason for one in self._scored()})[:3])
+            if any(not one.took_too_long for one in self._scored()):
+                raise ConfigError(f"no candidate could be scored: {reasons}")
+            raise ConfigError(
+                f"the budget of {self._budget:g} s ended before one candidate was scored; give a longer "
+                "--budget"
+            )
+        end = self._end - self._closing(best) - self._spare / 2
+        for candidate in (linear, *own[:1]):
+            before = [one for one in self._scored() if one.candidate == candidate and not one.reason]
+            since = max(before, key=lambda one: one.n, default=None)
+            if since is None or monotonic() + since.seconds * grown(since, best.n) < end:
+                self._score(candidate, best.n, since, end)
+        best = self._best() or best
+        constant = (self._scorer.ask("constant", monotonic() + PATIENCE, n=best.n) or {}).get("score", -inf)
         result = SearchResult(facts, self._scored(), best, own, n_kept=n_kept, constant=constant)
         if not facts.n_test:
             return result
-        tests = {one: self._test(one, facts.n_train) for one in (best, result.linear) if one}
-        boosting = self._boosting(best.n)
+        tests = {one: self._test(one) for one in (best, result.linear) if one}
+        boosting = self._kept(digest(["boosting", best.n]), "boosting", n=best.n)
         others = [one for one in (result.quick, result.exact) if one and one not in tests]
-        tests |= {one: self._test(one, facts.n_train) for one in others}
+        tests |= {one: self._test(one) for one in others if self._closing(one) < self._end - monotonic()}
         return replace(result, tests=tests, boosting=boosting)
 
-    def _at_once(self, candidate: Candidate, n: int, end: float) -> None:
-        """Score a candidate by a time of its own."""
-        search_end, self._search_end = self._search_end, max(self._search_end, end)
-        longest, self._longest = self._longest, max(self._longest, AT_LEAST)
-        if not any((one.candidate, one.n) == (candidate, n) for one in self._scored()):
-            self._score(candidate, n)
-        self._search_end, self._longest = search_end, longest
+    def _closing(self, one: Scored) -> float:
+        """Return about how many seconds the training of a winner takes, with probabilities if untested."""
+        folds = 0.0 if self._facts.n_test else one.seconds
+        return LONGER * training(one, self._facts.n_train) + folds
 
-    def _boosting(self, n: int) -> Row:
-        """Return the scores of boosting on the folds of n rows, perhaps of an earlier call."""
-        key = digest(["boosting", n])[:16]
-        row = self._log.rows.get(key, {"failed": ""})
-        if "failed" in row:
-            answer = self._scorer.ask(
-                "boosting", max(self._end, monotonic() + max(SPARE * self._budget, BOOSTING)), n=n
-            )
-            row = {} if answer is None else self._log.append(key, {"boosting": True, **answer})
-        return row
+    def _best(self) -> Scored | None:
+        """Return the best of those that there is time to train on all rows; else what trains fastest."""
+        scored, left = [one for one in self._scored() if not one.reason], self._end - monotonic()
+        able = [one for one in scored if self._closing(one) < left]
+        return winner(able) or min(scored, key=self._closing, default=None)
 
-    def _winner(self, facts: Facts) -> Scored:
-        """Return the best, or one that can most likely be trained on all rows in the budget left.
+    @property
+    def _search_end(self) -> float:
+        """When the last candidate must be scored, so that the best can be trained."""
+        best = self._best()
+        return self._end - self._spare - (self._closing(best) if best else 0.0)
 
-        That one is near the best, or the best would take longer than the whole budget.
-        """
-        scored = self._scored()
-        rest = (1 - SEARCH) * self._budget
-
-        def training(one: Scored) -> float:
-            return one.seconds * grown(one, facts.n_train)
-
-        best, quick = winner(scored), winner(one for one in scored if training(one) < rest)
-        if best:
-            longer = training(best) > self._budget
-            return quick if quick and (longer or near(quick, best, facts.metric)) else best
-        reasons = "; ".join(sorted({one.reason for one in scored})[:3])
-        if scored and not any(one.took_too_long for one in scored):
-            raise ConfigError(f"no candidate could be scored: {reasons}")
-        raise ConfigError(
-            f"the budget of {self._budget:g} s ended before one candidate was scored; give a longer --budget"
-        )
-
-    def _candidates(self, first: Sequence[Candidate], facts: Facts, sizes: Sequence[int]) -> None:
+    def _candidates(self, first: Sequence[Candidate], sizes: Sequence[int]) -> None:
         """Score candidates until time is over or nothing gets better, first those that may go up a rung."""
-        proposals = Proposals(facts, self._seed)
+        facts = self._facts
         n_first = min(len(first_entries(facts)) + len(first_entries(facts, "own")), MOST)
         first_end = monotonic() + FIRST_SHARE * self._budget
-        stale, new, top = 0, 0, -inf
+        stale, new, top = 0, drawn(self._study), -inf
         while monotonic() < self._search_end and stale < STALE:
-            scored = self._scored()
-            best = winner(scored)
+            scored, best = self._scored(), self._best()
             if best and best.score > top + GAIN * slack(facts.metric, best.score):
                 top, stale = best.score, 0
-            waiting = [one for one in first if one not in {other.candidate for other in scored}]
+            known = {one.candidate for one in scored}
+            rows = {one: next((n for n in sizes if n >= one.size), sizes[-1]) for one in first}
+            waiting = [one for one in first if one not in known and self._begins(one, rows[one], scored)]
             begun = new >= n_first or monotonic() >= first_end
-            up = next_up(scored, sizes, self._fits) or self._next_map(scored, sizes, facts)
+            up = next_up(scored, sizes, self._fits) or self._next_map(scored, sizes)
             if up is not None and begun:
-                self._score(up[0], up[1], up[2])
+                self._score(*up)
             elif waiting and new >= min(MOST, 1):  # after the first one; with a row for each landmark
-                self._score(waiting[0], next((n for n in sizes if n >= waiting[0].size), sizes[-1]))
+                self._score(waiting[0], rows[waiting[0]])
             elif new >= MOST:
                 return
-            elif best and begun and new % 2 and (step := self._next_step(best, scored, facts)):
-                self._score(*step)
-                new, stale = new + 1, stale + 1
             else:
-                new, stale = new + 1, stale + (new > n_first)
-                trial, candidate = proposals.ask()
-                known = any((one.candidate, one.n) == (candidate, sizes[0]) for one in scored)
-                key = _key(candidate, sizes[0])
-                row = self._log.rows[key] if known else self._score(candidate, sizes[0])
-                proposals.tell(trial, row.get("score") if row else None)
+                exact = next((one for one in known if one.exact), None)
+                draws = exact is None or self._begins(exact, sizes[0], scored)
+                step = best and begun and self._next_step(best, scored, sizes)
+                if step and (new % 2 or not draws):
+                    self._score(*step)
+                elif draws:
+                    draw(self._study, facts, lambda candidate: self._score(candidate, sizes[0]))
+                else:
+                    return
+                new, stale = new + 1, stale + (new >= n_first)
 
-    def _next_map(self, scored: Sequence[Scored], sizes: Sequence[int], facts: Facts) -> Step | None:
-        """Return a map for one of the best exact methods of a rung above the first, where one is missing."""
-        if monotonic() + MAP_SECONDS >= self._search_end:
-            return None
-        begun = [_without_size(one.candidate) for one in scored]
-        for n in reversed(sizes[1:] or sizes):
+    def _next_map(self, scored: Sequence[Scored], sizes: Sequence[int]) -> Step | None:
+        """Return a map for one of the best exact methods, where one is missing, on the second rung or above.
+
+        The first of all maps is small, and on the second rung: its time tells that of others.
+        """
+        begun: dict[Any, int] = {}
+        for one in sorted(scored, key=lambda one: one.candidate.size):
+            begun[_without_size(one.candidate)] = one.candidate.size
+        second = sizes[:2][-1]
+        reached = max((one.n for one in scored if one.candidate.exact and not one.reason), default=second)
+        for n in [n for n in reversed(sizes) if n >= min(reached, second)]:
             for one in leaders(scored, n, exact=True):
-                for candidate in maps_of(one.candidate, facts, n):
-                    if _without_size(candidate) not in begun:
-                        return candidate, n, None
+                for candidate in maps_of(one.candidate, self._facts, max(n, second)):
+                    if not any(begun.values()):
+                        return maps_of(one.candidate, self._facts, second, FIRST_SIZE)[0], second, None
+                    new = begun.get(_without_size(candidate), 0) < candidate.size / 2
+                    if new and self._begins(candidate, max(n, second), scored):
+                        return candidate, max(n, second), None
         return None
 
-    def _next_step(self, best: Scored, scored: Sequence[Scored], facts: Facts) -> Step | None:
-        """Return a candidate one step from the best that was not scored on the same rows."""
-        done = {one.candidate for one in scored if one.n == best.n}
-        for candidate in neighbours(best.candidate, facts):
-            grows = max(candidate.size / (best.candidate.size or 1), 1.0) ** 2.3  # n D^2, and D^3 beside it
-            since = replace(best, seconds=grows * best.seconds)
-            if candidate not in done and self._fits(since, best.n):
-                return candidate, best.n, since
+    def _next_step(self, best: Scored, scored: Sequence[Scored], sizes: Sequence[int]) -> Step | None:
+        """Return a candidate one step from the best, on as many rows, or on a third of them."""
+        done = {(one.candidate, one.n) for one in scored}
+        for candidate in neighbours(best.candidate, self._facts):
+            since = like(best, candidate)
+            for n in (best.n, *(n for n in sizes if n == best.n // ETA)):
+                if (candidate, n) in done:
+                    break
+                if self._fits(since, n):
+                    return candidate, n, since
         return None
+
+    def _in_time(self, seconds: float, most: float) -> bool:
+        """Return whether so many seconds are most likely left, and at most a share of the budget."""
+        return seconds < SURE * min(most * self._budget, self._search_end - monotonic())
+
+    def _begins(self, candidate: Candidate, n: int, scored: Sequence[Scored]) -> bool:
+        """Return whether there is most likely time for a new candidate, by another of its kind."""
+        kind = candidate.exact, candidate.linear
+        kin = [
+            one for one in scored if (one.candidate.exact, one.candidate.linear) == kind and not one.reason
+        ]
+        if not kin:
+            return True
+        nearest = min(kin, key=lambda one: abs(log(one.n / n)))
+        seconds = like(nearest, candidate).seconds * grown(nearest, n)
+        return self._in_time(len(PATHS["C", candidate.exact]) * seconds, ONE_CANDIDATE)
 
     def _fits(self, one: Scored, n: int, best: bool = True) -> bool:
-        """Return whether there is most likely time for a candidate on n rows; the `best` may take more."""
-        longest = self._longest if best else QUICK * self._budget
-        return one.seconds * grown(one, n) < SURE * min(longest, self._search_end - monotonic())
+        """Return whether there is most likely time for a candidate on n rows; the `best` may take more.
 
-    def _score(self, candidate: Candidate, n: int, since: Scored | None = None) -> Row | None:
-        parameter = "alpha" if candidate.loss == "squares" else "C"
-        values = PATHS[parameter, candidate.exact]
+        What there would be no time to train on all rows may take less: an exact method, as a guide to maps.
+        """
+        seconds = one.seconds * grown(one, n)
+        closes = monotonic() + seconds + self._closing(one) + self._spare < self._end
+        most = QUICK if not best else ONE_CANDIDATE if closes else GUIDE * one.candidate.exact
+        return self._in_time(seconds, most)
+
+    def _score(
+        self, candidate: Candidate, n: int, since: Scored | None = None, end: float | None = None
+    ) -> Row | None:
+        """Return the row of a candidate, scored now or in an earlier call; None without time."""
+        key = digest([candidate.key, n])[:16]
+        row, end = self._rows.get(key), self._search_end if end is None else end
+        if row is not None and row.get("limit", inf) >= self._longest:
+            return dict(row)
+        if monotonic() >= end:
+            return None
+        values = PATHS["alpha" if candidate.loss == "squares" else "C", candidate.exact]
         if candidate.class_weight:  # which makes the costs of rare classes larger
             values = [value / 10 for value in values]
-        if since is not None and (since.candidate.loss == "squares") == (parameter == "alpha"):
+        if since is not None:
             values = [since.value]
-            if 3 * since.seconds * grown(since, n) < self._longest / 3:
+            if self._in_time(3 * since.seconds * grown(since, n), ONE_CANDIDATE / 3):
                 values = [since.value / STEP, since.value, since.value * STEP]
-        began = monotonic()
-        answer = self._scorer.ask(
-            "score", self._search_end, self._longest, candidate=candidate, n=n, values=values
-        )
-        if answer is None and monotonic() >= self._search_end:
+        began, limit = monotonic(), max(self._longest, AT_LEAST * candidate.linear)
+        answer = self._scorer.ask("score", end, limit, candidate=candidate, n=n, values=values)
+        if answer is None and monotonic() >= end:
             return None  # the next call tries it again
         if answer is None:
-            answer = {"failed": f"{TOO_LONG} {self._longest:.3g} s", "limit": self._longest}
+            answer = {"failed": f"{TOO_LONG} {limit:.3g} s", "limit": limit}
         about = {"candidate": asdict(candidate), "n": n, "values": len(values)}
-        row = self._log.append(_key(candidate, n), about | {"seconds": monotonic() - began} | answer)
+        row = self._keep(key, about | {"seconds": monotonic() - began} | answer)
         if self._say and (best := winner(self._scored())):
             self._say(_of_row(row), best)
         return row
 
+    def _keep(self, key: str, row: Row) -> Row:
+        self._rows[key] = row
+        self._study.set_user_attr(key, row)
+        return row
+
     def _scored(self) -> list[Scored]:
         """Return the scores; a candidate that took too long counts only if the limit is not longer now."""
-        rows = [row for row in self._log.rows.values() if "candidate" in row]
+        rows = [row for row in self._rows.values() if "candidate" in row]
         return [_of_row(row) for row in rows if row.get("limit", inf) >= self._longest]
 
-    def _test(self, one: Scored, n_train: int) -> Row:
-        """Return a candidate's result on the test rows, perhaps of an earlier call; nothing without time."""
-        key = digest(["test", one.candidate.key, one.value])[:16]
-        row = self._log.rows.get(key)
+    def _test(self, one: Scored) -> Row:
+        """Return a candidate's result on the test rows."""
+        key = digest(["test", one.candidate.key, one.value])
+        return self._kept(key, "test", candidate=one.candidate, value=one.value)
+
+    def _kept(self, key: str, method: str, **question: Any) -> Row:
+        """Return an answer, perhaps of an earlier call; nothing without time."""
+        row = self._rows.get(key[:16])
         if row is not None and "failed" not in row:
-            return row
-        if one.seconds * grown(one, n_train) > 2 * self._budget:
-            return {}
-        answer = self._scorer.ask("test", self._end, candidate=one.candidate, value=one.value)
-        return {} if answer is None else self._log.append(key, {"test": True, **answer})
+            return dict(row)
+        answer = self._scorer.ask(method, self._end, **question)
+        return {} if answer is None else self._keep(key[:16], answer)
 
 
 def _of_row(row: Row) -> Scored:
@@ -453,9 +479,5 @@ def _of_row(row: Row) -> Scored:
     return Scored(candidate, row["n"], row["score"], row["sd"], row["value"], seconds, folds=folds)
 
 
-def _without_size(candidate: Candidate) -> tuple[Any, ...]:
-    return candidate.scale, candidate.kernel, (candidate.map or {}).get("name")
-
-
-def _key(candidate: Candidate, n: int) -> str:
-    return digest([candidate.key, n])[:16]
+def _without_size(candidate: Candidate) -> str:
+    return str((candidate.scale, candidate.kernel, (candidate.map or {}).get("name")))

@@ -49,7 +49,7 @@ from kfeat.own.bench import (
 from kfeat.own.candidates import Candidate, Entry, model_of, solver_of
 from kfeat.own.model import KernelModel, judged, save_model, scores_of, without_zeros
 from kfeat.own.new_config import DENSE_VALUES
-from kfeat.own.search import ETA, EXACT_GROWTH, MAP_GROWTH, Scored, ScoreLog, Search
+from kfeat.own.search import ETA, EXACT_GROWTH, MAP_GROWTH, Scored, Search
 from kfeat.text import in_yaml, plain
 
 
@@ -364,7 +364,7 @@ class _KernelEstimator(Estimator):
         if enough_rows(codes, not regression):
             rows = X if coding is None else _dense(coding.matrix(X))
             bench = self._scorer(rows, codes, groups, sample_weight, kept)
-            search = Search(LocalScorer(bench), ScoreLog(None), self.budget, self.random_state).run()
+            search = Search(LocalScorer(bench), None, self.budget, self.random_state).run()
             if search.constant_is_as_good:
                 warnings.warn("nothing is better than a constant, by the search's metric", stacklevel=2)
             best = (search.quick if self.prefer == "speed" else None) or search.best

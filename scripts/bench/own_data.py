@@ -267,8 +267,17 @@ def waves() -> tuple[pd.DataFrame, Any]:
     return pd.DataFrame(X).add_prefix("x"), y ^ (rng.random(len(y)) < 0.05)
 
 
+def sensors() -> tuple[pd.DataFrame, Any]:
+    """Return 50,000 rows of 12 columns with a smooth boundary; 11 % of the labels are wrong."""
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(50_000, 12))
+    y = np.sin(2 * X[:, 0] + X[:, 1]) + X[:, 2] * X[:, 3] + np.cos(2 * X[:, 4]) - 0.5 * X[:, 5] > 0
+    return pd.DataFrame(X).add_prefix("x"), y ^ (rng.random(len(y)) < 0.11)
+
+
 GENERATED: dict[str, Callable[[], tuple[pd.DataFrame, Any]]] = {
     "digits": digits, "mixed": mixed, "ripples": ripples, "claims": claims, "waves": waves,
+    "sensors": sensors,
 }  # fmt: skip
 
 
