@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kfeat.own.search import Scored
 
 _SOON = 5.0  # seconds of training that need no word
+_PAGE = 0.05  # share of the budget for what a page shows of test rows
 _FILE: Any = click.Path(path_type=Path)
 _model = click.option("--model", "file", type=_FILE, required=True, metavar="FILE",
                       help="The model's file, which `kfeat fit` writes.")  # fmt: skip
@@ -154,8 +155,10 @@ def new(
 @click.option("--threads", type=click.IntRange(min=1), help="Threads; by default all physical cores.")
 @click.option("--runs", type=_FILE, default=Path("runs"), show_default=True,
               help="The folder for the record of the search, in a folder for each config.")  # fmt: skip
-@click.option("--prefer", type=click.Choice(["accuracy", "speed"]), default="accuracy", show_default=True,
-              help="Write the best method, or the fastest within half a point.")  # fmt: skip
+@click.option("--prefer", type=click.Choice(["accuracy", "speed", "boosting", "linear"]), default="accuracy",
+              show_default=True,
+              help="Write the best method; or the fastest, or a linear model, within half a point of it; or "
+              "scikit-learn's boosting where it is ahead in each fold and by more than that.")  # fmt: skip
 @click.option("--metric", metavar="NAME",
               help="What counts: a scorer of scikit-learn, such as roc_auc or r2; by default the accuracy, "
               "or the balanced accuracy where 90 % of the rows have one label.")  # fmt: skip
@@ -163,7 +166,7 @@ def new(
 @options.verbosity
 def tune(
     config: Path, overrides: tuple[str, ...], budget: float, out: Path | None, seed: int, threads: int | None,
-    runs: Path, prefer: str, metric: str | None, mirror: str | None, offline: bool, quiet: bool,
+    runs: Path, prefer: Any, metric: str | None, mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Search for a better scaling, kernel, map, D, loss and C than CONFIG has; write a config with the best.
 
@@ -177,13 +180,15 @@ def tune(
     from kfeat.experiments.schedule import physical_cores
     from kfeat.files import new_file
     from kfeat.own.bench import ScorerProcess
+    from kfeat.own.report import Evidence
     from kfeat.own.search import Search
-    from kfeat.own.training import check_place, setup_of, tuned_config
+    from kfeat.own.training import MARK, check_places, preferred, setup_of, tuned_config
     from kfeat.render.table import terminal_width
-    from kfeat.render.tuning import sentences, terminal, tests, title, warnings_of, write_report
+    from kfeat.render.tuning import sentences, terminal, tests, title, warnings_of, write_page
 
     place = out or config.with_name(f"{config.stem}_tuned.yaml")
-    check_place(place)
+    page = place.with_suffix(".html")
+    check_places(place, page)
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     setup = setup_of(load_experiment(config, overrides), seed, metric, **access)
     if setup.why and not quiet:
@@ -192,28 +197,33 @@ def tune(
         )
     folder = runs / setup.experiment.name / "tune"
     options.say_on_interrupt("scored candidates are kept, and the same command continues")
-    scorer = ScorerProcess(threads or physical_cores(), **setup.bench(seed, access))
+    began, scorer = monotonic(), ScorerProcess(threads or physical_cores(), **setup.bench(seed, access))
     try:
         say = None if quiet else partial(_say, setup.metric, monotonic())
         search = Search(scorer, folder / f"{setup.identity}.log", budget, seed, say)
         found = search.run(setup.kernels, setup.maps)
+        taken = preferred(found, prefer)
+        end = max(began + budget, monotonic() + _PAGE * budget)
+        answer = scorer.ask(
+            "evidence", end, candidate=taken and taken.candidate, value=taken.value if taken else 0.0,
+            seconds=_PAGE * budget / 2,
+        )  # fmt: skip
     finally:
         scorer.end()
-    summary, loud = sentences(found), warnings_of(found)
+    evidence = Evidence(**answer) if answer and "failed" not in answer else None
+    lines, loud = sentences(found, prefer), warnings_of(found)
     for sentence in loud:
         click.secho(f"{plain(sentence)}\n", bold=True)
-    click.echo(terminal(found, terminal_width()))
-    if tested := tests(found, terminal_width()):
-        click.echo(f"\n{tested}")
-    click.echo("\n" + plain(" ".join(summary[len(loud) :])))
-    quickest = found.quickest if prefer == "speed" else None
-    text = tuned_config(setup, quickest or found.trained, summary)
+    for table in (terminal(found, terminal_width()), tests(found).terminal(terminal_width())):
+        click.echo(f"{table}\n")
+    click.echo(plain(" ".join(lines[len(loud) :])))
     with new_file(place, "the tuned config") as file:
-        file.write(text.encode())
-    write_report(found, f"{setup.experiment.title}: what was tried", folder)
+        file.write(tuned_config(setup, found, prefer, lines).encode())
+    heading = f"{setup.experiment.title}: what was tried"
+    write_page(page, MARK, heading, lines, found, evidence)
     if found.n_kept and not quiet:
         click.echo(f"{found.n_kept} rows of earlier calls were used.")
-    click.echo(plain(f"{place}: the best config; table and figure: {folder}/"))
+    click.echo(plain(f"{place}: the config; {page}: tables and figures"))
 
 
 def _say(metric: str, start: float, one: "Scored", best: "Scored") -> None:

@@ -36,9 +36,21 @@ from kfeat.data.dataset import Dataset, Indices, Matrix
 from kfeat.data.protocol import Protocol
 from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.component import read_component
+from kfeat.experiments.foreign import rows_for
 from kfeat.kernels.base import as_operand, squared_norms
 from kfeat.memory import check_memory
-from kfeat.own.candidates import Candidate, Entry, Facts, model_of, options_of, rounded, targets_of
+from kfeat.own.candidates import (
+    Candidate,
+    Entry,
+    Facts,
+    boosting_model,
+    model_of,
+    options_of,
+    rounded,
+    targets_of,
+)
+from kfeat.own.model import KernelModel
+from kfeat.own.report import evidence
 from kfeat.parameters import did_you_mean
 from kfeat.solvers import Newton
 from kfeat.solvers.base import TargetScale, weights_of_codes
@@ -207,10 +219,15 @@ class Metric:
 
         Weights (n,) count if the metric takes them.
         """
-        known, scorer = y if self.labels is None else positions(self.labels, y), get_scorer(self.name)
+        held, scorer = self.held(answer, y), get_scorer(self.name)
         takes = weights is not None and "sample_weight" in signature(scorer._score_func).parameters
         options = {"sample_weight": weights} if takes else {}
-        return float(scorer(Held(answer, known, self.labels), None, known, **options))
+        return float(scorer(held, None, held.y, **options))
+
+    def held(self, answer: Callable[[str], Any], y: NDArray[Any]) -> Held:
+        """Return the answers as an estimator, beside the positions of labels, or the targets, y (n,)."""
+        known = y if self.labels is None else positions(self.labels, y)
+        return Held(answer, known, self.labels)
 
     def of(self, model: Any, X: Any, y: NDArray[Any], weights: Any = None) -> float:
         """Return the score of a fitted model on rows X."""
@@ -300,6 +317,7 @@ class Scorer:
         metric = metric or default_metric(own.y_train, self._classes)[0]
         self._metric = metric_of(metric, own.y_train, self._classes)
         self._order = spread_order(own.y_train, self._classes, seed)
+        self._models: dict[tuple[Candidate | None, float], KernelModel] = {}
         self._folds = None if cv is None else folds_of(cv, own.y_train, own.by, self._classes, seed)
 
     @property
@@ -354,23 +372,41 @@ class Scorer:
         feature_map = component.build(kernel=kernel, random_state=self._seed, n_jobs=1)  # BLAS has all
         return feature_map.fit_transform(X)
 
-    def test(self, candidate: Candidate, value: float) -> dict[str, Any]:
-        """Return the score on the test rows after training on all training rows, and the seconds of both."""
-        data = self._under(candidate.scale)
-        assert data.preparation is not None
-        start = perf_counter()
-        model = model_of(candidate, value, self._options, self._seed)
-        model.fit_prepared(data.preparation, data.X_train, data.y_train, sample_weight=data.weights)
+    def test(self, candidate: Candidate | None, value: float = 0.0) -> dict[str, Any]:
+        """Return the score on the test rows after training on all training rows, and the seconds of both.
+
+        Without a candidate it is boosting.
+        """
+        data, start = self._under(candidate.scale if candidate else "none"), perf_counter()
+        model = self._trained(candidate, value)
         train = perf_counter() - start
         score = self._metric(partial(model.predict_prepared, data.X_test), data.y_test, data.weights_test)
-        return self._tested(score, train, lambda: model.predict_prepared(data.X_train[:TIMED_ROWS]))
-
-    def _tested(self, score: float, train: float, predict: Callable[[], Any]) -> dict[str, Any]:
-        """Return the score on the test rows, and the seconds to train and to predict 1,000 rows."""
         start = perf_counter()
-        predict()
+        model.predict_prepared(data.X_train[:TIMED_ROWS])
         seconds = (perf_counter() - start) * TIMED_ROWS / min(TIMED_ROWS, self._n)
         return {"score": score, "train": train, "predict": seconds} if np.isfinite(score) else dict(NO_SCORE)
+
+    def evidence(self, candidate: Candidate | None, value: float, seconds: float) -> dict[str, Any]:
+        """Return the evidence for a trained method on the test rows, in about so many seconds."""
+        model = self._trained(candidate, value)
+        return vars(evidence(model, self._under("none"), self._metric, seconds, self._seed))
+
+    def _trained(self, candidate: Candidate | None, value: float) -> KernelModel:
+        """Return a model that is trained on all training rows; it is kept."""
+        if (candidate, value) not in self._models:
+            data = self._under(candidate.scale if candidate else "none")
+            assert data.preparation is not None
+            if candidate is None:
+                model = self._boosting()
+            else:
+                model = model_of(candidate, value, self._options, self._seed)
+            model.fit_prepared(data.preparation, data.X_train, data.y_train, sample_weight=data.weights)
+            self._models[candidate, value] = model
+        return self._models[candidate, value]
+
+    def _boosting(self) -> KernelModel:
+        weight = self._options.get("class_weight", self._class_weights[0])
+        return boosting_model(self._under("own").task, weight, self._seed)
 
     def constant(self, n: int) -> dict[str, Any]:
         """Return the score of always the most frequent class, or of the mean, on the folds of n rows."""
@@ -386,26 +422,16 @@ class Scorer:
 
     def boosting(self, n: int) -> dict[str, Any]:
         """Return the scores of HistGradientBoosting on the folds of n rows, and as `test` returns them."""
-        from sklearn import ensemble  # here, since its import takes a fifth of a second
-
         data, (rows, splits) = self._under("none"), self.folds(n)
-        X, X_test = (Z if isinstance(Z, np.ndarray) else Z.toarray() for Z in (data.X_train, data.X_test))
-        y = data.y_train
-        if self._classes:
-            weight = self._options.get("class_weight", self._class_weights[0])
-            model: Any = ensemble.HistGradientBoostingClassifier(class_weight=weight, random_state=self._seed)
-        else:
-            model = ensemble.HistGradientBoostingRegressor(random_state=self._seed)
-        folds, w = [(rows[seen], rows[held]) for seen, held in splits], data.weights
+        model, y = self._boosting().solver, data.y_train
+        X = rows_for(model, data.X_train)
+        folds = [(rows[seen], rows[held]) for seen, held in splits]
+        w = data.weights
         scores = [
             [self._metric.of(model.fit(X[seen], y[seen], at(w, seen)), X[held], y[held], at(w, held))]
             for seen, held in folds
         ]
-        start = perf_counter()
-        model.fit(X, y, w)
-        train = perf_counter() - start
-        score = self._metric.of(model, X_test, data.y_test, data.weights_test)
-        tested = self._tested(score, train, lambda: model.predict(X[:TIMED_ROWS]))
+        tested = self.test(None) if data.X_test.shape[0] else {}
         return {**best_column(np.array(scores), [0.0]), "test": tested}
 
     def folds(self, n: int) -> tuple[Indices, list[tuple[Indices, Indices]]]:

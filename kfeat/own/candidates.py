@@ -144,6 +144,16 @@ def model_of(candidate: Candidate, value: float, options: Entry, seed: int) -> K
     return KernelModel(feature_map, solver, "none" if candidate.scale == "own" else candidate.scale)
 
 
+def boosting_model(task: str, class_weight: Any, seed: int) -> KernelModel:
+    """Return scikit-learn's HistGradientBoosting as a model of unscaled rows."""
+    from sklearn import ensemble  # here, since its import takes a fifth of a second
+
+    if task == "regression":
+        return KernelModel(solver=ensemble.HistGradientBoostingRegressor(random_state=seed))
+    classifier = ensemble.HistGradientBoostingClassifier(class_weight=class_weight, random_state=seed)
+    return KernelModel(solver=classifier)
+
+
 def first_entries(facts: Facts, scale: str | None = None) -> list[Entry]:
     """Return what a practitioner tries first: SVMs with gamma about 1/d, under each scaling.
 

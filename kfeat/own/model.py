@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import version as installed
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import IO, Any, Literal, Self
 
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import metrics
 from sklearn.base import clone
+from sklearn.base import is_classifier as classifies
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import _safe_indexing
@@ -31,12 +32,13 @@ from kfeat.batches import batch_edges
 from kfeat.data import Protocol, Raw, preparation
 from kfeat.data.cache import check_regular, naming
 from kfeat.data.coding import Coding, date_numbers
-from kfeat.data.dataset import Part, Reading, format_of
+from kfeat.data.dataset import Part, Reading, Task, format_of
 from kfeat.data.formats import Rows, as_data_errors, read_rows
 from kfeat.data.formats.tables import column_called, numbers_by, read_frame
 from kfeat.data.preparation import Preparation, learn
 from kfeat.data.sources import validated
 from kfeat.errors import DataError, ModelError
+from kfeat.experiments.foreign import rows_for
 from kfeat.files import new_file
 from kfeat.kernels import KERNELS
 from kfeat.kernels.base import Estimator, Kernel, canonical
@@ -50,7 +52,6 @@ from kfeat.solvers.base import (
     TargetScale,
     available_when,
     checked_weights,
-    classifies,
     weight_options,
     with_codes,
 )
@@ -58,9 +59,13 @@ from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
 from kfeat.text import printable
 
 
-def _solver(model: "KernelModel") -> Solver:
+def _solver(model: "KernelModel") -> Any:
     """Return the fitted solver, or the one to fit; it decides which methods the model has."""
     return getattr(model, "solver_", None) or model.solver or Newton()
+
+
+def _task(solver: Any) -> Task:
+    return "classification" if classifies(solver) else "regression"
 
 
 @dataclass(eq=False, repr=False)
@@ -76,7 +81,8 @@ class KernelModel(Estimator):
     map : FeatureMap, optional
         The map, with its kernel; None: the solver gets the scaled rows themselves, as kernel SVMs do.
     solver : Solver, optional
-        The solver; None is Newton().
+        The solver; None is Newton(). It may be any classifier or regressor of scikit-learn; a file holds
+        HistGradientBoosting only.
     scale : str, mapping or list of them, default "none"
         The chain of scaling steps, as in a config's protocol: "minmax", "zscore", {"divide": 255}, ...
     constant_features : {"keep", "drop"}, default "keep"
@@ -108,7 +114,7 @@ class KernelModel(Estimator):
     """
 
     map: FeatureMap | None = None
-    solver: Solver | None = None
+    solver: Any = None
     scale: Any = "none"
     constant_features: Literal["keep", "drop"] = "keep"
     dtype: Literal["float32", "float64"] = "float32"
@@ -124,7 +130,7 @@ class KernelModel(Estimator):
         X, y = self.raw_rows(X, reset=True), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         sample_weight, X, y = without_zeros(sample_weight, X, y)
-        raw = Raw("the data", (self.solver or Newton()).task, {"train": Part(X, y)})
+        raw = Raw("the data", _task(self.solver or Newton()), {"train": Part(X, y)})
         preparation = learn(raw, protocol, np.arange(len(y)), None)
         return self.fit_prepared(preparation, preparation.rows(X), y, sample_weight=sample_weight)
 
@@ -143,7 +149,10 @@ class KernelModel(Estimator):
         """
         solver = with_codes(clone(self.solver or Newton()), label_names)
         feature_map = None if self.map is None else clone(self.map).fit(X)
-        Z = X if feature_map is None else (features or type(feature_map).transform)(feature_map, X)
+        if feature_map is None:
+            Z = rows_for(solver, X)
+        else:
+            Z = (features or type(feature_map).transform)(feature_map, X)
         solver.fit(Z, y, **weight_options(solver, sample_weight))
         # Set only now, so that a fit that fails does not damage an earlier one.
         self.preparation_, self.map_, self.solver_ = preparation, feature_map, solver
@@ -155,7 +164,7 @@ class KernelModel(Estimator):
         if self.coding is None:  # the columns are numbers, perhaps with names
             names = [*map(str, getattr(self, "feature_names_in_", ()))]
             kinds = dict.fromkeys(names, "number")
-            self.coding_ = Coding(solver.task, preparation.n_features, names, kinds)
+            self.coding_ = Coding(_task(solver), preparation.n_features, names, kinds)
         else:
             self.coding_ = self.coding
             if self.coding.names:
@@ -262,7 +271,7 @@ class KernelModel(Estimator):
         d = 1 if self.map_ is None else self.map_._n_features_out
         for start, stop in pairwise(batch_edges(X.shape[0], max(d, X.shape[1]), 8)):
             rows = X[start:stop] if scaled else self.preparation_.rows(X[start:stop])
-            yield rows if self.map_ is None else self.map_.transform(rows)
+            yield rows_for(self.solver_, rows) if self.map_ is None else self.map_.transform(rows)
 
     def raw_rows(self, X: Any, reset: bool = False) -> Any:
         """Return raw rows as a matrix of numbers, their columns those of training."""
@@ -426,10 +435,14 @@ def describe(model: KernelModel, path: Path) -> dict[str, Any]:
     """Return everything about a model as plain JSON: its training, data, labels, parts and sizes."""
     coding, solver = model.coding_, model.solver_
     kernel = getattr(model.map_ or solver, "kernel_", None)
+    ours = {}
+    if isinstance(solver, Solver):
+        ended = {"finished_by": solver.finished_by_, "converged": bool(solver.converged_)}
+        ours = {**solver.learnt_parameters(), **ended}
     return {
         "file": path.name,
         "bytes": path.stat().st_size,
-        "task": solver.task,
+        "task": _task(solver),
         "data": {
             "columns": coding.names or coding.width,
             "features": model.preparation_.n_features,
@@ -438,14 +451,12 @@ def describe(model: KernelModel, path: Path) -> dict[str, Any]:
         "labels": plain(model.classes_.tolist()) if classifies(solver) else None,
         "scale": model.scale,
         "map": repr(model.map_) if model.map_ else None,
-        "kernel": f"{kernel!r}: {kernel.formula}" if kernel else "linear",
+        "kernel": f"{kernel!r}: {kernel.formula}" if kernel else "linear" if ours else None,
         "solver": {
             "parameters": repr(solver),
-            **solver.learnt_parameters(),
             "features": int(solver.n_features_in_),
-            "finished_by": solver.finished_by_,
             "iterations": int(solver.n_iter_),
-            "converged": bool(solver.converged_),
+            **ours,
         },
         "probabilities": hasattr(model, "predict_proba"),
         **model.about_,
@@ -461,7 +472,10 @@ OTHERS = (
     *(preparation.DivideBy, preparation.GlobalNorm, preparation.NumberScaler),
     *(Subproblem, TargetScale, GivenKernel, NativeKernel, SupportVectors),
 )
-OF_LIBRARIES = ("numpy.dtype", "scipy.sparse._csr.csr_array")
+OF_LIBRARIES = (
+    *("numpy.dtype", "scipy.sparse._csr.csr_array"),
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+)
 
 
 def save_model(model: KernelModel, path: str | os.PathLike[str]) -> None:
@@ -473,12 +487,13 @@ def save_model(model: KernelModel, path: str | os.PathLike[str]) -> None:
 
     if not hasattr(model, "solver_"):
         raise ModelError("expected a model that is fitted, got one that is not: call fit first")
+    _check_solver(model.solver_)
     model.about_["format"] = VERSION
     content = skops.dumps(model, compression=zipfile.ZIP_STORED)
     if foreign := set(skops.get_untrusted_types(data=content)) - _trusted():
         raise ModelError(
             f"a model file cannot hold an object of {', '.join(sorted(foreign))}; it holds numbers, words, "
-            "arrays, and kfeat's kernels, maps and solvers"
+            "arrays, kfeat's kernels, maps and solvers, and HistGradientBoosting"
         )
     with new_file(Path(path), "the model") as file:
         file.write(content)
@@ -531,6 +546,7 @@ def _read(file: IO[bytes]) -> KernelModel:
     if (version := model.about_.get("format")) != VERSION:
         raise ModelError(f"it is in version {version} of the format, not {VERSION}")
     _check(model, max(MOST_SIZE, os.fstat(file.fileno()).st_size))
+    _check_solver(model.solver_)
     d, kept, D = model.preparation_.n_features, model.preparation_.columns, model.solver_.n_features_in_
     columns = d if kept is None else len(kept)
     width = columns if model.map_ is None else model.map_._n_features_out
@@ -558,6 +574,26 @@ def _check(part: Any, most: int) -> None:
         for inner in values:
             if isinstance(inner, dict) or type(inner).__module__.startswith("kfeat."):
                 _check(inner, most)
+
+
+def _check_solver(solver: Any) -> None:
+    """Raise ModelError unless it is kfeat's, or boosting whose nodes split by a feature, into later nodes."""
+    if isinstance(solver, Solver):
+        return
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+    if not isinstance(solver, HistGradientBoostingClassifier | HistGradientBoostingRegressor):
+        raise ModelError(
+            f"a model file cannot hold the solver {type(solver).__name__}; it holds kfeat's and "
+            "HistGradientBoosting"
+        )
+    for tree in chain(*solver._predictors):
+        inner = np.flatnonzero(tree.nodes["is_leaf"] == 0)
+        left, right, feature = (tree.nodes[name][inner] for name in ("left", "right", "feature_idx"))
+        later = (np.minimum(left, right) > inner) & (np.maximum(left, right) < len(tree.nodes))
+        known = (feature >= 0) & (feature < solver.n_features_in_)
+        if not len(tree.nodes) or not (later & known).all() or tree.nodes["is_categorical"].any():
+            raise ModelError("the trees of its boosting are damaged")
 
 
 @cache

@@ -6,10 +6,10 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from math import log
+from math import inf, log
 from pathlib import Path
 from time import perf_counter
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -46,11 +46,13 @@ from kfeat.own.bench import (
     folds_of,
     metric_of,
 )
-from kfeat.own.candidates import Candidate, Entry, model_of, solver_of
+from kfeat.own.candidates import Candidate, Entry, boosting_model, linear_model, model_of, solver_of
 from kfeat.own.model import KernelModel, judged, save_model, scores_of, without_zeros
 from kfeat.own.new_config import DENSE_VALUES
-from kfeat.own.search import ETA, EXACT_GROWTH, MAP_GROWTH, Scored, Search
+from kfeat.own.search import ETA, EXACT_GROWTH, MAP_GROWTH, Scored, Search, SearchResult
 from kfeat.text import in_yaml, plain
+
+Prefer: TypeAlias = Literal["accuracy", "speed", "boosting", "linear"]
 
 
 def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) -> Trial:
@@ -77,13 +79,13 @@ def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) ->
 
 
 def refuse_code(experiment: Experiment) -> None:
-    """Raise ConfigError if a class is named by its place: model files hold kfeat's own classes alone."""
+    """Raise ConfigError for a class that a model file cannot hold: one by its place, but for boosting."""
     for setting in experiment.settings:
         for item in (*setting.kernels, *setting.maps, *setting.solvers.all):
-            if item.place is not None:
+            if item.place is not None and item.name not in BOOSTING.values():
                 raise ConfigError(
-                    f"{experiment.path}: a model file holds classes of kfeat alone, so {item.name} cannot be "
-                    "kept; choose others with --maps NAME, or another config"
+                    f"{experiment.path}: a model file holds classes of kfeat and boosting alone, so "
+                    f"{item.name} cannot be kept; choose others with --maps NAME, or another config"
                 )
 
 
@@ -98,6 +100,10 @@ def _choices(trials: Sequence[Trial]) -> list[str]:
     return list(choices.values())
 
 
+BOOSTING = {
+    task: f"sklearn.ensemble:HistGradientBoosting{kind}"
+    for task, kind in (("classification", "Classifier"), ("regression", "Regressor"))
+}
 LONG, EVERY = 10_000, 20  # rows whose training is estimated, from one in so many
 
 
@@ -115,7 +121,7 @@ def train(
     _, feature_map, solver = estimators(trial, data)
     model = KernelModel(
         map=feature_map,
-        solver=solver,
+        solver=getattr(solver, "estimator", solver),  # boosting's, which has a place
         scale=[step if isinstance(step, str) else step.model_dump() for step in protocol.scale],
         constant_features=protocol.constant_features,
         dtype=protocol.dtype,
@@ -272,34 +278,59 @@ def training_labels(raw: Raw, protocol: Protocol, trial: Trial) -> NDArray[Any]:
     return y
 
 
-def check_place(path: Path) -> None:
-    """Raise an error for a path that cannot be a config, has one that no search wrote, or takes no file."""
-    experiment_name(path.resolve())
-    try:
-        begins = path.read_text(encoding="utf-8") if path.exists() else MARK
-    except (OSError, UnicodeDecodeError):
-        begins = ""
-    if not begins.startswith(MARK):
-        raise ConfigError(f"{path} exists, and `kfeat tune` did not write it; give another name with --out")
-    files.check_place(path, "the tuned config")
+def check_places(config: Path, page: Path) -> None:
+    """Raise an error for paths of a config and its page that take no file, or have one of another origin."""
+    experiment_name(config.resolve())
+    if config == page:
+        raise ConfigError(f"{config} is the name of a web page; give another name with --out")
+    for path in (config, page):
+        try:
+            begins = path.read_text(encoding="utf-8") if path.exists() else MARK
+        except (OSError, UnicodeDecodeError):
+            begins = ""
+        if not begins.removeprefix("<!DOCTYPE html>\n<!-- ").startswith(MARK):
+            raise ConfigError(
+                f"{path} exists, and `kfeat tune` did not write it; give another name with --out"
+            )
+        files.check_place(path, "the tuned config")
 
 
-def tuned_config(setup: Setup, scored: Scored, sentences: list[str]) -> str:
-    """Return the config's text: one candidate on the data, with the `sentences` as comments."""
-    candidate, experiment = scored.candidate, setup.experiment
+def tuned_config(setup: Setup, result: SearchResult, prefer: Prefer, sentences: Sequence[str]) -> str:
+    """Return the config's text: what is preferred on the data, with the `sentences` as comments."""
+    experiment, scored = setup.experiment, preferred(result, prefer)
+    candidate = linear_model(result.facts) if scored is None else scored.candidate
+    value = 1.0 if scored is None else scored.value
     trial = replace(
         setup.trial,
-        protocol=_protocol(setup, candidate.scale),
+        protocol=_protocol(setup, "none" if scored is None else candidate.scale),
         kernel=read_component(candidate.kernel, "kernel"),
         map=None if candidate.map is None else read_component(candidate.map, "map"),
-        solver=read_component(solver_of(candidate, scored.value, setup.options), "solver"),
+        solver=read_component(solver_of(candidate, value, setup.options), "solver"),
         memory="in_core" if candidate.map is None else experiment.settings[0].memory,
         baseline=candidate.linear,
     )
-    title, repeats = f"{experiment.title}, tuned", experiment.settings[0].repeats
+    config = as_config(trial, f"{experiment.title}, tuned", experiment.settings[0].repeats)
+    if scored is None:
+        weight = setup.options.get("class_weight", result.facts.class_weights[0])
+        weights = {"class_weight": weight} if weight else {}
+        config["solvers"] = {"baseline": {"name": BOOSTING[result.facts.task], **weights}}
     lines = [f"{MARK}{plain(str(experiment.path))}`.", *(f"# {plain(sentence)}" for sentence in sentences)]
-    lines += [f"{key}: {in_yaml(value)}" for key, value in as_config(trial, title, repeats).items()]
+    lines += [f"{key}: {in_yaml(value)}" for key, value in config.items()]
     return "\n".join(lines) + "\n"
+
+
+def preferred(result: SearchResult, prefer: Prefer) -> Scored | None:
+    """Return what is taken from a search; None is boosting.
+
+    `speed` is what predicts fastest within half a point of the best, `linear` the linear model if it is
+    within half a point, `boosting` HistGradientBoosting if it is ahead of the best in each fold, and by more
+    than half a point (for errors, 1 %). Otherwise it is the best that was trained on all rows.
+    """
+    if prefer == "boosting" and result.ahead:
+        return None
+    linear = result.linear if result.linear and result.near(result.linear) else None
+    quickest = result.quickest if result.tests else result.quick
+    return {"speed": quickest, "linear": linear}.get(prefer) or result.trained
 
 
 def _protocol(setup: Setup, scale: str) -> Protocol:
@@ -325,13 +356,15 @@ class _KernelEstimator(Estimator):
     """What the classifier and the regressor share."""
 
     _task: ClassVar[Literal["classification", "regression"]]
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}  # a pipeline routes them
 
     budget: float = 60.0
     scoring: str | None = None
     cv: Any = None
-    prefer: Literal["accuracy", "speed"] = "accuracy"
+    prefer: Prefer = "accuracy"
     random_state: int = 0
     n_jobs: int | None = None
+    verbose: bool = False
 
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
         """Search on rows X (n, d), a frame or an array, and labels or targets y (n,), and train the best.
@@ -353,32 +386,47 @@ class _KernelEstimator(Estimator):
         sample_weight, X, y, groups, kept = without_zeros(sample_weight, X, y, groups, kept)
         if isinstance(X, pd.DataFrame):
             coding = learn_coding(X, CODED, task=self._task)
-        codes = y
+        codes, names = y, list[str]()
         if not regression:
             check_classification_targets(y)
             self.classes_, codes = np.unique(y, return_inverse=True)
-        # Without a search: a Gaussian kernel with C or alpha 1.
-        loss: Any = "squares" if regression else "squared_hinge"
-        candidate, value = Candidate("zscore", {"name": "gaussian", "gamma": "median"}, None, loss), 1.0
-        self.search_ = bench = None
+            names = [*map(str, self.classes_)]
+        weight = getattr(self, "class_weight", None)
+        options = {} if weight is None else {"class_weight": weight}
+        self.search_: SearchResult | None = None
+        bench = None
         if enough_rows(codes, not regression):
             rows = X if coding is None else _dense(coding.matrix(X))
-            bench = self._scorer(rows, codes, groups, sample_weight, kept)
-            search = Search(LocalScorer(bench), None, self.budget, self.random_state).run()
-            if search.constant_is_as_good:
-                warnings.warn("nothing is better than a constant, by the search's metric", stacklevel=2)
-            best = (search.quick if self.prefer == "speed" else None) or search.best
-            self.search_, candidate, value = search, best.candidate, best.value
-        model = model_of(candidate, value, {}, self.random_state).set_params(coding=coding)
+            bench = self._scorer(rows, codes, names, groups, options, sample_weight, kept)
+            model = self._searched(bench, options)
+        else:  # without a search: a Gaussian kernel with C or alpha 1
+            loss: Any = "squares" if regression else "squared_hinge"
+            gaussian = Candidate("zscore", {"name": "gaussian", "gamma": "median"}, None, loss)
+            model = model_of(gaussian, 1.0, options, self.random_state)
         with warnings.catch_warnings():  # about redundant landmarks, which the search allows
             warnings.simplefilter("ignore", np.exceptions.RankWarning)
-            self.model_ = model.fit(X, y, sample_weight)
-            if bench is not None and not regression:
-                rows, folds = bench.folds(best.n)
+            self.model_ = model.set_params(coding=coding).fit(X, y, sample_weight)
+            if bench is not None and self.search_ is not None and not regression:
+                rows, folds = bench.folds(self.search_.best.n)
                 prepared = model.preparation_.rows(model.raw_rows(X))
                 weights = None if sample_weight is None else sample_weight[rows]
                 model.calibrate(prepared[rows], y[rows], folds, weights)
         return self
+
+    def _searched(self, bench: Scorer, options: dict[str, Any]) -> KernelModel:
+        """Return the model, to be trained, that a search prefers."""
+        scorer, say = LocalScorer(bench), _say if self.verbose else None
+        result = Search(scorer, None, self.budget, self.random_state, say).run()
+        if self.prefer == "boosting":
+            boosting = scorer.ask("boosting", inf, n=result.best.n)
+            result = replace(result, boosting=boosting or {})
+        if result.constant_is_as_good:
+            warnings.warn("nothing is better than a constant, by the search's metric", stacklevel=3)
+        self.search_, best = result, preferred(result, self.prefer)
+        if best is None:
+            weight = options.get("class_weight", result.facts.class_weights[0])
+            return boosting_model(result.facts.task, weight, self.random_state)
+        return model_of(best.candidate, best.value, options, self.random_state)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels, or the values, of the rows of X (n, d), shape (n,)."""
@@ -400,7 +448,16 @@ class _KernelEstimator(Estimator):
         validate_data(self, X, skip_check_array=True, reset=False)
         return X
 
-    def _scorer(self, X: Any, y: NDArray[Any], groups: Any, weights: Any, kept: Any) -> Scorer:
+    def _scorer(
+        self,
+        X: Any,
+        y: NDArray[Any],
+        names: Sequence[str],
+        groups: Any,
+        options: Any,
+        weights: Any,
+        kept: Any,
+    ) -> Scorer:
         check_consistent_length(X, groups)
         by = None if groups is None else np.asarray(groups)
         cv = self.cv if self.cv is not None or by is None else "group"
@@ -412,10 +469,11 @@ class _KernelEstimator(Estimator):
             protocol = Protocol.model_validate({} if scale == "own" else {"scale": scale})
             rows = learn(raw, protocol, np.arange(len(y)), None).rows(X)
             parts = rows, y, rows[:0], y[:0]
-            return Dataset(raw.name, *parts, self._task, "", verified=False, by=by, weights=weights)
+            more = {"label_names": tuple(names), "by": by, "weights": weights}
+            return Dataset(raw.name, *parts, self._task, "", verified=False, **more)
 
         threads = self.n_jobs or physical_cores()
-        return Scorer(data, self.random_state, threads, metric=self.scoring, cv=cv)
+        return Scorer(data, self.random_state, threads, options, self.scoring, cv)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -423,6 +481,7 @@ class _KernelEstimator(Estimator):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class KernelClassifier(ClassifierMixin, _KernelEstimator):
     """A kernel classifier that chooses scaling, kernel, map or exact SVM, D and C within a budget of time.
 
@@ -440,12 +499,18 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
         one label; R² in a regression.
     cv : int, splitter or iterable, optional
         The folds, as scikit-learn's `cross_validate` takes them; None is five or three folds of each class.
-    prefer : {"accuracy", "speed"}, default "accuracy"
-        Choose the best method, or the map with the fewest features within half a point of it.
+    prefer : {"accuracy", "speed", "boosting", "linear"}, default "accuracy"
+        Choose the best method; or the map with the fewest features, or the linear model, within half a point
+        of it; or scikit-learn's HistGradientBoosting if it is ahead in each fold and by more than that.
     random_state : int, default 0
         The seed of the folds, the candidates and the map.
     n_jobs : int, optional
         The number of threads; None means all physical cores.
+    verbose : bool, default False
+        Whether to print what each candidate scores.
+    class_weight : dict, "balanced" or None, default None
+        The weights of the classes, of a classifier. With None, "balanced" is a choice of the search where the
+        metric is not the accuracy.
 
     Attributes
     ----------
@@ -465,6 +530,7 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
     """
 
     _task = "classification"
+    class_weight: Any = None
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values: (n,), positive for the last of two classes, or (n, classes)."""
@@ -480,10 +546,16 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
 class KernelRegressor(RegressorMixin, _KernelEstimator):
     """A kernel regressor: kernel ridge regression, or ridge regression on a map's features.
 
-    The search, the parameters and the attributes are those of `KernelClassifier`, without `classes_`.
+    The search, the parameters and the attributes are those of `KernelClassifier`, without those of classes.
     """
 
     _task = "regression"
+
+
+def _say(scored: Scored, best: Scored) -> None:
+    """Print what a candidate scored."""
+    score = scored.reason or f"{scored.score:.4f}"
+    print(f"{scored.n:>8,} rows  {scored.candidate.name:<40}  {score}  best so far {best.score:.4f}")
 
 
 def _dense(Z: Any) -> Any:

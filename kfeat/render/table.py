@@ -1,4 +1,4 @@
-"""One table, written for a terminal, in Markdown, in LaTeX and as CSV; and the texts and numbers in it.
+"""One table, for a terminal, in Markdown, HTML, LaTeX and as CSV; and the texts and numbers in it.
 
 Titles, labels, reasons and file names may hold anything. Each kind of output has one function that escapes
 them, and leaves text without special signs as it is.
@@ -233,6 +233,10 @@ class Table:
         board = self._tabulated(self._headers(), escape, "pipe" if self.right else "github")
         shown = board if self.lines or not self.notes else ""
         return "\n\n".join(filter(None, (shown, bullets(self.notes, escape))))
+
+    def html(self) -> str:
+        """Return the table for a web page, every cell escaped."""
+        return self._tabulated(self._headers(), plain, "html")
 
     def latex(self, formulas: Collection[str] = ()) -> str:
         """Return the table with the rules of booktabs, and with the formulas as mathematics."""

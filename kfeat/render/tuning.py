@@ -1,21 +1,30 @@
-"""What a search has found: sentences, a table of the candidates, a figure, and files below runs/."""
+"""What a search has found: sentences, a table of the candidates, and a web page with figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from html import escape
+from itertools import cycle, zip_longest
 from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from kfeat.analysis.names import in_words
 from kfeat.experiments.component import read_component
-from kfeat.files import replacing_together
+from kfeat.files import new_file
 from kfeat.own.candidates import solver_of
+from kfeat.own.report import Evidence
 from kfeat.own.search import Scored, SearchResult, grown
-from kfeat.render.table import MISSING, Table, bullets
+from kfeat.own.training import Prefer, preferred
+from kfeat.render.table import MISSING, Table
 from kfeat.text import plain
 
 SHOWN = 12  # lines of the terminal's table
-HEADERS = ("rows", "scale", "kernel", "map", "solver", "score", "spread", "seconds")
-WIDTH, HEIGHT = 6.4, 3.9  # of the figure, in inches
+HEADERS = ("rows", "scale", "kernel", "map", "solver", "score", "spread", "seconds", "why not")
+WIDTH, HEIGHT = 9.6, 4.2  # of two panels, in inches
+MOST_NAMED, MOST_POINTS, LONGEST = 15, 2_000, 20  # columns or classes, points, letters of a name in a panel
 IN_PERCENT = ("accuracy", "balanced_accuracy")
 SHORT = {
     "r2": "R²",
@@ -61,11 +70,16 @@ def warnings_of(result: SearchResult) -> list[str]:
             f"BOOSTING IS AHEAD: scikit-learn's HistGradientBoosting has {score_text(row['score'], metric)}"
             f"{seconds}, ahead by {spread_text(result.ahead, metric)}, on the same folds."
         )
+    elif best.candidate.linear and not lines:
+        lines.append("A LINEAR MODEL IS AHEAD: no kernel method scored better.")
     return lines
 
 
-def sentences(result: SearchResult) -> list[str]:
-    """Return what was found, a sentence each; what the budget left no time for is said to be missing."""
+def sentences(result: SearchResult, prefer: Prefer = "accuracy") -> list[str]:
+    """Return what was found, a sentence each; what the budget left no time for is said to be missing.
+
+    The last one says what of the search is preferred, unless that is simply the best.
+    """
     metric, best = result.facts.metric, result.best
 
     def of(scored: Scored) -> str:
@@ -102,11 +116,22 @@ def sentences(result: SearchResult) -> list[str]:
     else:
         why = row.get("failed", "the budget had no time to train on all training rows")
         lines.append(f"{tested}, the best has no score yet: {why}.")
-    if result.trained != best:
-        lines.append(f"The config has the best that was trained on all of them: {_method(result.trained)}.")
+    taken = preferred(result, prefer)
+    if taken is None:
+        lines.append("The config has boosting, as was preferred.")
+    elif taken != result.trained:
+        lines.append(f"The config has what was preferred, within half a point: {_method(taken)}.")
+    elif taken != best:
+        lines.append(f"The config has the best that was trained on all of them: {_method(taken)}.")
     elif "score" not in row:
         seconds = best.seconds * grown(best, result.facts.n_train)
         lines.append(f"The config has the best, whose training on all rows takes about {seconds:,.0f} s.")
+    if taken is not None and result.ahead:
+        lines.append("`--prefer boosting` writes a config with boosting.")
+    elif taken is not None and prefer == "boosting":
+        lines.append("Boosting is not ahead in each fold and by more than half a point, so it was not taken.")
+    elif prefer == "linear" and taken == result.trained and not taken.candidate.linear:
+        lines.append("No linear model is within half a point of the best, so none was taken.")
     return lines
 
 
@@ -133,7 +158,7 @@ def _names(scored: Scored) -> list[str]:
     return [candidate.scale, kernel, feature_map, " ".join(values)]
 
 
-def tests(result: SearchResult, width: int | None) -> str:
+def tests(result: SearchResult) -> Table:
     """Return a table of what was trained on all training rows, beside boosting on the same folds."""
     metric, lines = result.facts.metric, []
     most = "the most accurate" if metric == "accuracy" else "the best"
@@ -150,7 +175,7 @@ def tests(result: SearchResult, width: int | None) -> str:
     lines.append(["boosting", method, *_numbers(score, row.get("test", {}), metric)])
     headers = ("trained on all training rows", "method", f"folds: {title(metric)}", "test", "train (s)",
                "1,000 rows (s)")  # fmt: skip
-    return Table(headers, lines, (0, 1), (2, 3, 4, 5)).terminal(width)
+    return Table(headers, lines, (0, 1), (2, 3, 4, 5))
 
 
 def _numbers(score: float, row: Mapping[str, Any], metric: str) -> list[str]:
@@ -166,86 +191,185 @@ def ended(scored: Scored) -> str:
     return "too long" if scored.took_too_long else "failed"
 
 
-def candidates(result: SearchResult) -> list[tuple[Scored, list[str]]]:
-    """Return the candidates with their lines of a table, first the best of those on the most rows."""
+def candidates(result: SearchResult) -> list[list[str]]:
+    """Return the lines of a table of the candidates, first the best of those on the most rows."""
     metric, lines = result.facts.metric, []
     for scored in sorted(result.scored, key=lambda scored: (-scored.n, -scored.score, scored.seconds)):
         score, spread = score_text(scored.score, metric), spread_text(scored.sd, metric)
         if scored.reason:
             score, spread = ended(scored), MISSING
-        line = [f"{scored.n:,}", *_names(scored), score, spread, f"{scored.seconds:.2f}"]
-        lines.append((scored, line))
+        numbers = score, spread, f"{scored.seconds:.2f}", scored.reason
+        lines.append([f"{scored.n:,}", *_names(scored), *numbers])
     return lines
 
 
 def terminal(result: SearchResult, width: int | None) -> str:
     """Return the best candidates as a table that fits a terminal."""
-    lines = [line for _, line in candidates(result)[:SHOWN]]
-    return Table(HEADERS, lines, range(1, 5), (0, 6, 7)).terminal(width)
+    lines = [line[:-1] for line in candidates(result)[:SHOWN]]
+    return Table(HEADERS[:-1], lines, range(1, 5), (0, 6, 7)).terminal(width)
 
 
-def write_report(result: SearchResult, heading: str, folder: Path) -> None:
-    """Write table.csv, table.md, figure.svg and figure.png below `folder`, all or none of them."""
-    table = Table([*HEADERS, "why not"], [[*line, scored.reason] for scored, line in candidates(result)])
-    records = [
-        dict(zip(HEADERS, line, strict=True))
-        | {"rows": scored.n, "score": scored.score, "spread": scored.sd, "seconds": round(scored.seconds, 3)}
-        | {"own": scored.candidate in result.own, "why not": scored.reason}
-        for scored, line in candidates(result)
-    ]
-    with replacing_together() as beside:
-        new = beside(folder)
-        (new / "table.csv").write_text(Table.of(records).csv(), encoding="utf-8")
-        page = f"{bullets(sentences(result), str)}\n\n{table.markdown()}\n"
-        (new / "table.md").write_text(page, encoding="utf-8")
-        _draw(result, heading, [new / "figure.svg", new / "figure.png"])
+PAGE = """<!DOCTYPE html>
+<!-- {mark}` -->
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{heading}</title>
+<style>
+body {{max-width: 60rem; margin: 2rem auto; padding: 0 1rem; font-family: sans-serif; line-height: 1.4}}
+table {{display: block; overflow-x: auto; font-size: 0.85rem}}
+th, td {{padding: 0.2rem 0.6rem; border-bottom: 1px solid #ccc; vertical-align: top}}
+svg {{width: 100%; height: auto}}
+</style>
+</head>
+<body>
+<h1>{heading}</h1>
+<ul>
+{sentences}
+</ul>
+<h2>Trained on all training rows</h2>
+{tests}
+<h2>{shown}</h2>
+<div role="img" aria-label="{shown}">{figure}</div>
+<h2>All candidates</h2>
+{candidates}
+</body>
+</html>
+"""
 
 
-def _draw(result: SearchResult, heading: str, paths: Sequence[Path]) -> None:
-    """Draw score against seconds of what was scored on the most rows, with rings around the best."""
+def write_page(
+    path: Path, mark: str, heading: str, lines: Sequence[str], result: SearchResult, evidence: Evidence | None
+) -> None:
+    """Write the `lines`, the tables and the figures as a web page that begins with `mark` in a comment.
+
+    Without evidence it has the figure of the search alone.
+    """
+    if evidence is None:
+        lines = [*lines, "The budget had no time for figures of the test rows."]
+    elif not evidence.importances:
+        lines = [*lines, "There were too few test rows, or no time, for the importance of columns."]
+    text = PAGE.format(
+        mark=mark,
+        heading=escape(plain(heading)),
+        sentences="\n".join(f"<li>{escape(plain(line))}</li>" for line in lines),
+        tests=tests(result).html(),
+        shown="The search, and the method on the test rows" if evidence else "The search",
+        figure=_figure(result, evidence),
+        candidates=Table(HEADERS, candidates(result), right=(0, 5, 6, 7)).html(),
+    )
+    with new_file(path, "the page of the search") as file:
+        file.write(text.encode())
+
+
+def _figure(result: SearchResult, evidence: Evidence | None) -> str:
+    """Return the panels as one SVG."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    from kfeat.render.figures.marks import RC, logarithmic, save, shared_legend, wrapped
+    from kfeat.render.figures.marks import RC, as_svg
 
+    draws: list[Callable[[Any, Evidence], None]] = []
+    if evidence is not None:
+        draws += [_confusion if evidence.classes else _residuals]
+        draws += [_calibration] * (evidence.probabilities is not None)
+        draws += [partial(_importances, metric=result.facts.metric)] * bool(evidence.importances)
     with matplotlib.rc_context(RC):
-        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
-        axes = figure.add_subplot()
-        metric = result.facts.metric
-        candidates = [scored for scored in result.scored if not scored.reason and scored.n == result.best.n]
-        handles = _marks(axes, result, candidates, 100.0 if metric in IN_PERCENT else 1.0)
-        logarithmic(axes, "x", [scored.seconds for scored in candidates])
-        axes.set_xlabel(f"seconds of cross-validation on {result.best.n:,} training rows, one value of C")
-        sign = " (negative)" if metric.startswith("neg_") else " (%)" if metric in IN_PERCENT else ""
-        axes.set_ylabel(f"cross-validated {title(metric)}{sign}")
-        figure.suptitle(wrapped(plain(heading), WIDTH - 0.1, 1.05))
-        shared_legend(figure, handles, WIDTH)
-        save(figure, paths)
+        lines = 1 + len(draws) // 2
+        figure = Figure(figsize=(WIDTH, HEIGHT * lines), layout="constrained")
+        first, *panels = figure.subplots(lines, 2, squeeze=False).flat
+        _search(first, result)
+        for axes, draw in zip_longest(panels, draws):
+            if draw is None or evidence is None:
+                axes.remove()
+            else:
+                draw(axes, evidence)
+        return as_svg(figure)
 
 
-def _marks(axes: Any, result: SearchResult, candidates: Sequence[Scored], factor: float) -> list[Any]:
-    """Draw a mark per candidate by kernel and map; return what the legend names."""
-    from matplotlib.lines import Line2D
+def _search(axes: Any, result: SearchResult) -> None:
+    """Draw score against seconds of what was scored on the most rows, and the best in so many seconds."""
+    from kfeat.render.figures.marks import COLOURS, GREY, MARKERS, logarithmic
 
-    from kfeat.render.figures.marks import COLOURS, MARKERS
-
-    names = dict.fromkeys(scored.candidate.name for scored in candidates)
-    styles: dict[str, dict[str, Any]] = {
-        name: {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
-        for i, name in enumerate(names)
-    }
-    for scored in candidates:
-        style = styles[scored.candidate.name]
-        axes.plot([scored.seconds], [factor * scored.score], alpha=0.7, **style)
-    handles = [
-        Line2D([], [], ls="none", label=name.replace("_", " "), **style) for name, style in styles.items()
+    metric, n = result.facts.metric, result.best.n
+    factor = 100.0 if metric in IN_PERCENT else -1.0 if metric.startswith("neg_") else 1.0
+    records = [
+        (one.candidate.name.replace("_", " "), one.seconds, factor * one.score)
+        for one in result.scored
+        if not one.reason and one.n == n
     ]
-    ring: dict[str, Any] = {"marker": "o", "color": "black", "fillstyle": "none", "ls": "none"}
-    quickest = result.quickest or result.best
-    for scored, size, label in (
-        (result.best, 9, "the most accurate"),
-        (quickest, 13, "the quickest to predict"),
-    ):
-        axes.plot([scored.seconds], [factor * scored.score], zorder=4, ms=size, **ring)
-        handles.append(Line2D([], [], label=label, ms=size, **ring))
-    return handles
+    scored = pd.DataFrame(records, columns=["name", "seconds", "score"]).sort_values("seconds")
+    best = scored["score"].cummin() if factor < 0 else scored["score"].cummax()
+    axes.plot(scored["seconds"], best, drawstyle="steps-post", color=GREY, label="the best so far")
+    for (name, points), colour, marker in zip(scored.groupby("name"), cycle(COLOURS), cycle(MARKERS)):
+        axes.plot(points["seconds"], points["score"], marker, color=colour, label=name)
+    if isfinite(row := result.boosting.get("score", -inf)):
+        axes.axhline(factor * row, color="black", ls=":", label="boosting")
+    logarithmic(axes, "x", [*scored["seconds"]])
+    axes.set(
+        title=f"Candidates on {n:,} training rows",
+        xlabel="seconds of cross-validation, one value of C",
+        ylabel=title(metric) + " (%)" * (metric in IN_PERCENT),
+    )
+    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2, fontsize=7)
+
+
+def _confusion(axes: Any, evidence: Evidence) -> None:
+    """Draw the number of rows by label and prediction."""
+    from sklearn.metrics import ConfusionMatrixDisplay
+
+    names = [shortened(name) for name in evidence.classes]
+    known = evidence.known < len(names)  # labels of test rows alone are none of the classes
+    ConfusionMatrixDisplay.from_predictions(
+        evidence.known[known], evidence.predicted[known], labels=range(len(names)), display_labels=names,
+        include_values=len(names) <= MOST_NAMED, colorbar=False, cmap="Blues", ax=axes,
+        xticks_rotation="vertical" if len(names) > 4 else "horizontal",
+    )  # fmt: skip
+    axes.grid(visible=False)
+    axes.set_title(f"Predictions of {len(evidence.known):,} rows")
+
+
+def _residuals(axes: Any, evidence: Evidence) -> None:
+    """Draw target - prediction against the prediction."""
+    from sklearn.metrics import PredictionErrorDisplay
+
+    PredictionErrorDisplay.from_predictions(
+        evidence.known, y_pred=evidence.predicted, kind="residual_vs_predicted", subsample=MOST_POINTS,
+        random_state=0, ax=axes, scatter_kwargs={"marker": ".", "alpha": 0.5},
+    )  # fmt: skip
+    axes.set_title(f"Residuals of {len(evidence.known):,} rows")
+
+
+def _calibration(axes: Any, evidence: Evidence) -> None:
+    """Draw how often a probability comes true: that of the last of two classes, else of the predicted one."""
+    from sklearn.calibration import CalibrationDisplay
+
+    assert evidence.probabilities is not None
+    two = len(evidence.classes) == 2
+    chosen = np.ones_like(evidence.known) if two else evidence.probabilities.argmax(axis=1)
+    probability = evidence.probabilities[np.arange(len(chosen)), chosen]
+    CalibrationDisplay.from_predictions(
+        evidence.known == chosen, probability, n_bins=10, strategy="quantile", ax=axes, name="held-out rows"
+    )
+    what = shortened(evidence.classes[-1]) if two else "the most probable class"
+    axes.set(title="Calibration", xlabel=f"probability of {what}", ylabel="share of rows")
+
+
+def _importances(axes: Any, evidence: Evidence, metric: str) -> None:
+    """Draw by how much the metric falls if a column is shuffled, for the columns that matter most."""
+    from kfeat.render.figures.marks import COLOURS
+
+    most = sorted(evidence.importances.items(), key=lambda item: -item[1][0])[:MOST_NAMED][::-1]
+    factor = 100.0 if metric in IN_PERCENT else 1.0
+    falls, spreads = (factor * np.array(numbers) for numbers in zip(*(pair for _, pair in most), strict=True))
+    axes.barh([shortened(name) for name, _ in most], falls, xerr=spreads, color=COLOURS[0], height=0.6)
+    axes.set(
+        title=f"Importance of columns, {evidence.n_shuffled:,} rows",
+        xlabel=f"{title(metric)} lost by shuffling the column" + " (points)" * (factor > 1),
+    )
+
+
+def shortened(name: str) -> str:
+    """Return a name for a label of an axis."""
+    return plain(name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…")

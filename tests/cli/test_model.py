@@ -2,11 +2,11 @@
 
 import csv
 import hashlib
+import io
 import json
 import os
 import re
-import subprocess
-import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss, roc_auc_score
 
+from kfeat.cli import main
 from kfeat.data import load
 from kfeat.errors import DataError
 from kfeat.experiments.config import load_experiment
@@ -22,6 +23,7 @@ from kfeat.experiments.run import planned
 from kfeat.experiments.trial import run_trial
 from kfeat.own import KernelModel, load_model
 from kfeat.solvers import Newton
+from tests.cells import run
 from tests.cli.commands import kfeat, refusal, succeed
 
 rng = np.random.default_rng(0)
@@ -155,24 +157,24 @@ def test_an_escape_sequence_in_a_label_does_not_reach_the_terminal():
     assert set(pd.read_csv("p.csv")["prediction"]) <= {"\x1b[2J", "b"}  # a file has the labels themselves
 
 
-def test_a_file_with_another_delimiter_and_a_full_disk_are_one_sentence():
+def test_a_file_with_another_delimiter_and_a_full_disk_are_one_sentence(capsys):
     said("fit", own(), "--model", "m")
     FRAME.to_csv("new.csv", index=False, sep=";")
     assert "expected ',' between the columns, as in training" in refused("predict", "--model", "m", "new.csv")
     FRAME.to_csv("new.csv", index=False)
     for more in ([], ["--scores"]):
-        command = [sys.executable, "-m", "kfeat", "predict", "--model", "m", "new.csv", *more]
-        with open("/dev/full", "w") as full:
-            ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-        assert (ended.returncode, ended.stderr) == (2, "kfeat: the output: No space left on device\n")
+        with open("/dev/full", "w") as full, redirect_stdout(full):
+            assert main(["predict", "--model", "m", "new.csv", *more], standalone_mode=False) == 2
+        assert capsys.readouterr().err == "kfeat: the output: No space left on device\n"
 
 
 def test_a_terminal_that_lacks_a_letter_shows_its_escape():
     KernelModel(solver=Newton()).fit(FRAME[["age"]], np.where(FRAME["age"] > 40, "\xf61", "\xf62")).save("m")
     FRAME[["age"]].to_csv("new.csv", index=False)
-    command = [sys.executable, "-m", "kfeat", "predict", "--model", "m", "new.csv"]
-    out = subprocess.check_output(command, env={**os.environ, "PYTHONIOENCODING": "ascii"})
-    assert out.splitlines()[1][:4] == rb"\xf6"
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    with redirect_stdout(out):
+        main(["predict", "--model", "m", "new.csv"], standalone_mode=False)
+    assert out.detach().getvalue().splitlines()[1][:4] == rb"\xf6"
 
 
 @pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
@@ -197,6 +199,30 @@ def test_a_regression(tmp_path):
     assert "relative error" in said("fit", batches, "--model", "n")
     ours, theirs = (load_model(name).predict(FRAME) for name in "mn")
     np.testing.assert_allclose(ours, theirs, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("target", "solver"),
+    [
+        ("buys", "'sklearn.ensemble:HistGradientBoostingClassifier', max_iter: 20, class_weight: balanced"),
+        ("cost", "'sklearn.ensemble:HistGradientBoostingRegressor', max_iter: 20"),
+    ],
+)
+def test_boosting_is_run_fitted_kept_and_predicts(target, solver):
+    """Of other code by its place a model file holds nothing."""
+    without_map = {"maps: [{name: random_fourier, n_components: 100}]\n": "", "mapped": "baseline"}
+    path = own(target, solver, **without_map)
+    row = run(planned(load_experiment(path))[0])
+    said("fit", path, "--model", "m")
+    model, score = load_model("m"), "accuracy" if target == "buys" else "relative_error"
+    assert model.about_["trial"] == row["id"]
+    assert model.about_["scores"][score] == row[score]
+    assert "HistGradientBoosting" in said("info", "m")
+    FRAME.to_csv("new.csv", index=False)
+    said("predict", "--model", "m", "new.csv", "--out", "p.csv", *["--probabilities"] * (target == "buys"))
+    np.testing.assert_array_equal(pd.read_csv("p.csv")["prediction"], model.predict(FRAME))
+    other = own(solver="'sklearn.svm:SVC'", **without_map)
+    assert "holds classes of kfeat and boosting alone" in refused("fit", other, "--model", "n")
 
 
 def test_what_a_map_warns_of_is_a_sentence():

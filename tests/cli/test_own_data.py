@@ -11,12 +11,15 @@ import pytest
 
 from kfeat.data import load
 from kfeat.experiments.config import load_experiment
-from kfeat.own import bench
+from kfeat.own import bench, load_model, report
 from kfeat.own import search as search_module
+from kfeat.own.search import SearchResult
+from kfeat.own.training import BOOSTING
+from kfeat.render import tuning
 from kfeat.text import in_yaml
 from tests.cells import planned, run
 from tests.cli.commands import kfeat, refusal, succeed
-from tests.own.asking import Direct, churn
+from tests.own.asking import Direct, churn, few_trees
 
 
 def table(path, header, row, n=60):
@@ -141,41 +144,50 @@ def test_files_as_people_have_them(text, words, expected):
     load_experiment(Path("data.yaml"))
 
 
-@pytest.mark.usefixtures("people")
-def test_tune_writes_a_config_a_table_and_a_figure(monkeypatch):
-    monkeypatch.setattr(search_module, "MOST", 3)
+@pytest.fixture
+def quick(monkeypatch):
+    """A search of one candidate beside the config's own, in this process, whose page draws nothing."""
+    monkeypatch.setattr(search_module, "MOST", 1)
     monkeypatch.setattr(bench, "ScorerProcess", Direct)
+    monkeypatch.setattr(bench, "boosting_model", few_trees)
+    monkeypatch.setattr(report, "REPEATS", 1)
+    monkeypatch.setattr(tuning, "_figure", lambda result, evidence: f"figures of {evidence.classes}")
+
+
+@pytest.mark.usefixtures("people", "quick")
+def test_tune_writes_a_config_and_a_page(monkeypatch):
     before = load_experiment(Path("p.yaml")).settings[0]
-    tuned = succeed("tune", "p.yaml", "--budget", "5m", "--out", "best.yaml")
+    drawn = ["--set", "protocol.split={kind: fraction, train: 0.7}"]
+    tuned = succeed("tune", "p.yaml", *drawn, "--out", "best.yaml")
     assert "by which nothing was chosen, the best scores" in tuned.stdout
+    assert "the most accurate" in tuned.stdout
     (after,) = load_experiment(Path("best.yaml")).settings
     assert after.datasets == before.datasets
-    assert after.protocols[0].split == before.protocols[0].split  # the same test rows
-    assert len(after.mapped_solvers) + len(after.exact_solvers) == 1
-    folder = Path("runs/p/tune")
-    assert {"table.csv", "table.md", "figure.svg", "figure.png"} <= {one.name for one in folder.iterdir()}
-    lines = (folder / "table.csv").read_text().splitlines()
-    assert sum(",True," in line for line in lines) == 1  # the config's own
-    assert sum(",exact," in line for line in lines) >= 2
-    assert "the most accurate" in tuned.stdout
-    succeed("fit", "best.yaml", "--model", "best.kfeat")
-    succeed("tune", "p.yaml", "--prefer", "speed", "--out", "quick.yaml")
-    assert "rows of earlier calls were used" in succeed("tune", "p.yaml", "--out", "best.yaml").stdout
-    Path("mine.yaml").write_text("title: mine\n")
-    assert kfeat("tune", "p.yaml", "--out", "mine.yaml").exit_code == 2
-    assert Path("mine.yaml").read_text() == "title: mine\n"
-
-
-@pytest.mark.usefixtures("people")
-def test_a_split_that_each_repeat_draws_is_fixed_in_the_tuned_config(monkeypatch):
-    monkeypatch.setattr(search_module, "MOST", 0)
-    monkeypatch.setattr(bench, "ScorerProcess", Direct)
-    drawn = ["--set", "protocol.split={kind: fraction, train: 0.7}"]
-    succeed("tune", "p.yaml", *drawn)
-    tuned = load_experiment(Path("p_tuned.yaml")).settings[0].protocols[0]
-    assert tuned.split.train == 0.7
-    assert tuned.split.seed is not None
-    assert not tuned.random
+    split = after.protocols[0].split
+    assert (split.train, after.protocols[0].random) == (0.7, False)  # else other repeats would test on others
+    assert len(after.solvers.all) == 1
+    page = Path("best.html").read_text()
+    assert "figures of ['high', 'low']" in page
+    assert page.count("<li>") > 3
+    lines = [line for line in page.splitlines() if "<tr><td" in line]
+    assert sum("exact" in line for line in lines) >= 2
+    assert sum("HistGradientBoosting" in line for line in lines) == 1
+    again = ("tune", "p.yaml", *drawn, "--out")
+    linear = succeed(*again, "linear.yaml", "--prefer", "linear")
+    assert "rows of earlier calls were used" in linear.stdout
+    monkeypatch.setattr(SearchResult, "ahead", 0.1)
+    boosted = succeed(*again, "boosted.yaml", "--prefer", "boosting")
+    assert boosted.stdout.startswith("BOOSTING IS AHEAD")
+    (setting,) = load_experiment(Path("boosted.yaml")).settings
+    assert [one.name for one in setting.solvers.all] == [BOOSTING["classification"]]
+    ten = f"solvers.baseline={{name: '{BOOSTING['classification']}', max_iter: 10}}"
+    succeed("fit", "boosted.yaml", "--model", "m", "--set", ten)
+    score = load_model("m").about_["scores"]["accuracy"]
+    assert re.search(rf"^boosting .* {100 * score:.2f} %", boosted.stdout, re.MULTILINE)
+    for name in ("mine.yaml", "own.html"):
+        Path(name).write_text("title: mine\n")
+        assert "did not write it" in refusal("tune", "p.yaml", "--out", Path(name).with_suffix(".yaml"))
+        assert Path(name).read_text() == "title: mine\n"
 
 
 def test_new_reads_dates_gaps_and_empty_columns():
@@ -195,7 +207,7 @@ def test_new_reads_dates_gaps_and_empty_columns():
     assert "# own.csv: 60 rows" in text
     succeed("new", "own.csv", "--target", "y", "--set", "drop=[rooms]", "--out", "o.yaml")
     assert "drop: [empty, rooms]" in Path("o.yaml").read_text()
-    succeed("run", "own.yaml", "--repeats", "1", "-q")
+    assert run(planned(Path("own.yaml"))[0])["status"] == "done"
 
 
 def test_new_leaves_out_numbers_and_words_of_single_rows_and_keeps_those_that_follow_the_target():
@@ -293,10 +305,11 @@ def test_nothing_that_is_read_is_replaced():
 @pytest.mark.usefixtures("people")
 def test_weights_of_classes_are_named_by_the_words_of_the_labels():
     weighted = "solvers.mapped={name: newton, class_weight: {high: 50.0, low: 1.0}}"
-    succeed("run", "p.yaml", "--no-exact", "--repeats", "1", "--set", weighted, "-q")
-    wrong = kfeat("run", "p.yaml", "--no-exact", "--repeats", "1", "--set", weighted.replace("high", "rich"))
-    assert wrong.exit_code == 1
-    assert "there are no rows of ['rich']" in wrong.stderr
+    good, bad = (
+        planned(Path("p.yaml"), change)[0] for change in (weighted, weighted.replace("high", "rich"))
+    )
+    assert run(good)["status"] == "done"
+    assert "there are no rows of ['rich']" in run(bad)["reason"]
 
 
 def test_rows_without_a_label_are_told(caplog):
@@ -305,6 +318,7 @@ def test_rows_without_a_label_are_told(caplog):
     assert "few.csv: 20 of 60 rows have no label and are left out" in caplog.text
 
 
+@pytest.mark.usefixtures("quick")
 def test_tune_of_too_few_rows_says_how_many_it_takes():
     table("nine.csv", "a,y", lambda i: f"{i},{'xz'[i % 2]}", 9)
     new("nine.csv")
@@ -316,23 +330,27 @@ def test_tune_of_too_few_rows_says_how_many_it_takes():
 @pytest.fixture
 def rare():
     """churn.csv, where 4 % leave, with a customer of three rows, a date, and a number of each row."""
-    frame, y = churn(900)
-    days = np.random.default_rng(0).permutation(900)
+    frame, y = churn(600)
+    days = np.random.default_rng(0).permutation(600)
     dates = [f"{2021 + day // 330}-{1 + day // 30 % 11:02}-{1 + day % 30 % 28:02}" for day in days]
-    ids = 7 * np.random.default_rng(1).permutation(900) + 1000
-    frame = frame.assign(customer=np.arange(900) // 3, day=dates, customer_id=ids, leaves=y)
+    ids = 7 * np.random.default_rng(1).permutation(600) + 1000
+    frame = frame.assign(customer=np.arange(600) // 3, day=dates, customer_id=ids, leaves=y)
     frame.to_csv("churn.csv", index=False)
 
 
 @pytest.mark.usefixtures("rare")
-def test_of_a_rare_class_the_balanced_accuracy_counts_and_the_majority_is_not_handed_over(monkeypatch):
-    monkeypatch.setattr(search_module, "MOST", 2)
-    monkeypatch.setattr(bench, "ScorerProcess", Direct)
+def test_of_a_rare_class_the_balanced_accuracy_counts():
     told = succeed("new", "churn.csv", "--target", "leaves", "--set", "drop=[customer]").stdout
     assert "What counts for `kfeat tune` is the balanced accuracy: 96.0% of the rows have one label" in told
     text = Path("churn.yaml").read_text()
     assert "customer_id (a number of its own in every row)" in text
     assert "kind: stratified" in text
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("rare", "quick")
+def test_of_a_rare_class_the_majority_is_not_handed_over():
+    succeed("new", "churn.csv", "--target", "leaves", "--set", "drop=[customer]")
     tuned = succeed("tune", "churn.yaml", "--out", "best.yaml")
     assert "What counts is the balanced accuracy" in tuned.stderr
     assert re.search(r"The best of \d+ candidates by balanced accuracy is", tuned.stdout)
@@ -368,7 +386,7 @@ def test_groups_and_times_split_the_rows_and_are_no_features():
     later = load(time.datasets[0], time.protocols[0])
     assert "day" not in later.coding.names
     days = pd.to_datetime(pd.read_csv("churn.csv")["day"])
-    assert later.by.max() < days.sort_values().iloc[720].timestamp() * 1e6
+    assert later.by.max() < days.sort_values().iloc[480].timestamp() * 1e6
     succeed("fit", "t.yaml", "--model", "m")
 
 

@@ -3,21 +3,27 @@
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kfeat
-from kfeat.own import search
+from kfeat.own import bench, search, training
 from kfeat.own.training import KernelClassifier, KernelRegressor
+from tests.own.asking import few_trees
 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    """Three candidates, whatever the machine's speed."""
-    monkeypatch.setattr(search, "MOST", 3)
+    """One candidate and ten trees, whatever the machine's speed."""
+    monkeypatch.setattr(search, "MOST", 1)
+    monkeypatch.setattr(bench, "boosting_model", few_trees)
+    monkeypatch.setattr(training, "boosting_model", few_trees)
 
 
 @pytest.mark.slow
@@ -39,8 +45,9 @@ def test_scikit_learn_takes_them_for_its_own(estimator, check):
 def test_iris_is_cross_validated_as_well_as_by_svc():
     X, y = load_iris(return_X_y=True)
     words = np.array(["setosa", "versicolor", "virginica"])[y]
-    ours = cross_val_score(KernelClassifier(budget=20, n_jobs=1), X, words, cv=3)
-    assert ours.mean() > cross_val_score(SVC(), X, words, cv=3).mean() - 0.02
+    third = StratifiedShuffleSplit(1, test_size=1 / 3, random_state=0)
+    (ours,) = cross_val_score(KernelClassifier(budget=20, n_jobs=1), X, words, cv=third)
+    assert ours > cross_val_score(SVC(), X, words, cv=third)[0] - 0.05  # of 50 rows
 
 
 def people(n=300):
@@ -83,6 +90,48 @@ def test_the_scaling_of_a_column_does_not_matter_and_sparse_rows_are_taken():
     sparse = csr_array(np.where(abs(X) < 0.5, 0.0, X))
     quick = KernelClassifier(budget=20, prefer="speed", n_jobs=1).fit(sparse, labels)
     assert quick.score(sparse, labels) > 0.75  # of a third of the rows the sign is gone
+
+
+CORNERS = np.random.default_rng(0).random((300, 16))
+
+
+@pytest.mark.parametrize("boosted", [True, False])
+def test_boosting_is_preferred_only_where_it_is_ahead(boosted, tmp_path):
+    """Trees are right about corners, and behind a linear model about a sum."""
+    X = CORNERS
+    y = np.where((X[:, 0] > 0.5) ^ (X[:, 1] > 0.4) if boosted else X.sum(axis=1) > 8, "a", "b")
+    model = KernelClassifier(budget=20, prefer="boosting", n_jobs=1).fit(X, y)
+    assert (model.search_.ahead > 0) == boosted
+    assert ("HistGradientBoosting" in repr(model.model_.solver)) == boosted
+    assert model.predict_proba(X).shape == (300, 2)
+    model.save(tmp_path / "m")
+    assert (kfeat.load_model(tmp_path / "m").predict(X) == model.predict(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore:nothing is better")
+def test_weights_of_classes_are_those_of_the_user_and_candidates_are_told(capsys):
+    X, weights = CORNERS[:120, :4], {"few": 20.0, "many": 1.0}
+    y = np.where(X[:, 0] + 0.3 * np.random.default_rng(1).normal(size=120) > 0.8, "few", "many")
+    plain, weighted = (
+        KernelClassifier(budget=20, class_weight=weight, scoring="accuracy", n_jobs=1, verbose=weight is None)
+        for weight in (None, weights)
+    )
+    assert (plain.fit(X, y).predict(X) == "few").sum() < (weighted.fit(X, y).predict(X) == "few").sum()
+    assert weighted.model_.solver_.class_weight == weights
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(plain.search_.scored)
+    assert "linear model" in lines[0]
+    with pytest.raises(ValueError, match="there are no rows of"):
+        weighted.set_params(class_weight={"few": 2.0, "fewer": 1.0}).fit(X, y)
+
+
+def test_groups_are_routed_to_the_search():
+    groups = {"groups": np.arange(4)}
+    assert KernelClassifier().get_metadata_routing().consumes("fit", groups) == {"groups"}
+    with sklearn.config_context(enable_metadata_routing=True):
+        make_pipeline(StandardScaler(), KernelRegressor()).fit(
+            [[0.0], [1.0], [4.0], [5.0]], range(4), **groups
+        )
 
 
 def test_too_few_rows_to_compare_anything_are_trained_all_the_same(tmp_path):

@@ -13,11 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from kfeat.errors import DataError, ModelError
 from kfeat.kernels import Gaussian
 from kfeat.maps import RandomFourier, TensorSketch
 from kfeat.own import KernelModel, load_model
+from kfeat.own.candidates import boosting_model
 from kfeat.solvers import Libsvm, Newton
 
 rng = np.random.default_rng(0)
@@ -193,7 +195,7 @@ FORGED = {
     "null": (named("solver_", "n_iter_", content="null"), "NoneType"),
     "a width": (named("n_features_in_", content="9"), "the numbers of its features do not match"),
     "no file": (named("solver_", "coef_", file="99.npy"), "99.npy"),
-    "another part": (added(solver_=word(1)), "'int' object has no attribute"),
+    "another part": (added(solver_=word(1)), "cannot hold the solver int"),
     "no model": (no_model, "it holds a TensorSketch, not a model"),
 }
 
@@ -226,3 +228,25 @@ def test_libsvm_never_sees_arrays_that_do_not_match(name, values, tmp_path):
 
     with pytest.raises(ModelError, match="SupportVectors are damaged"):
         load_model(forge((tmp_path / "model").read_bytes(), change, tmp_path / "forged"))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("left", 10**6), ("right", 0), ("feature_idx", 4), ("feature_idx", -1)]
+)
+def test_trees_never_lead_out_of_their_arrays(field, value, tmp_path, monkeypatch):
+    model = boosting_model("classification", None, 0).set_params(solver__max_iter=2).fit(X, y)
+    model.save(tmp_path / "model")
+    assert (load_model(tmp_path / "model").predict(X) == model.predict(X)).all()
+    nodes = model.solver_._predictors[1][0].nodes
+    nodes[field][0] = value
+    with monkeypatch.context() as patch:
+        patch.setattr("kfeat.own.model._check_solver", lambda solver: None)
+        model.save(tmp_path / "forged")
+    with pytest.raises(ModelError, match="the trees of its boosting are damaged"):
+        load_model(tmp_path / "forged")
+
+
+def test_no_other_estimator_of_scikit_learn_is_kept(tmp_path):
+    model = KernelModel(solver=LogisticRegression()).fit(X, y)
+    with pytest.raises(ModelError, match="cannot hold the solver LogisticRegression"):
+        model.save(tmp_path / "model")

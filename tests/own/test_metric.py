@@ -131,7 +131,7 @@ def test_boosting_that_is_ahead_in_each_fold_comes_first():
         "BOOSTING IS AHEAD: scikit-learn's HistGradientBoosting has 82.20 % in 3.0 s, ahead by 2.20, on the "
         "same folds."
     )
-    assert "boosting" in tuning.tests(result, 200)
+    assert "boosting" in tuning.tests(result).terminal()
     for folds in ([0.79, 0.85, 0.83], [0.791, 0.802, 0.812]):  # not in each fold; less than half a point
         assert replace(result, boosting=told | {"folds": folds}).ahead == 0.0
 

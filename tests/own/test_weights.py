@@ -81,6 +81,7 @@ def test_the_folds_of_a_search_train_and_score_with_weights():
             assert score(candidate, target, low) > best > score(candidate, target, None) + 0.1
 
 
+@pytest.mark.filterwarnings("ignore:nothing is better")
 def test_a_search_takes_weights_and_a_row_of_weight_zero_is_not_looked_at():
     frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(word=np.where(X[:, 2] > 0, "u", "v"))
     kept = np.flatnonzero(WEIGHTS)
@@ -88,9 +89,11 @@ def test_a_search_takes_weights_and_a_row_of_weight_zero_is_not_looked_at():
     spoilt.loc[WEIGHTS == 0, ["a", "word"]] = 1e9, "w"
     for make, y in ((kfeat.KernelClassifier, LABELS), (kfeat.KernelRegressor, TAIL)):
         model = make(budget=3, n_jobs=1, random_state=1)
-        weighted = model.fit(spoilt, y, sample_weight=WEIGHTS).predict(frame)
+        facts = model.fit(spoilt, y, sample_weight=WEIGHTS).search_.facts
         alone = model.fit(frame.iloc[kept], y[kept], sample_weight=WEIGHTS[kept])
-        assert np.array_equal(weighted, alone.predict(frame))
+        assert facts == alone.search_.facts
+        assert facts.n_train == len(kept)
+        assert alone.model_.coding.words == {"word": ["u", "v"]}
     folds = [(np.arange(200), np.arange(200, 300))]
     chosen = kfeat.KernelRegressor(budget=2, cv=folds, n_jobs=1).fit(frame, TAIL, sample_weight=WEIGHTS)
     assert len(chosen.search_.best.folds) == 1

@@ -174,11 +174,16 @@ def save(figure: Figure, paths: Sequence[Path], dpi: float = 150) -> None:
     """Save the figure at each path, as an SVG or PNG that names neither the time nor a version."""
     for path in paths:
         if path.suffix == ".svg":
-            svg, nothing = StringIO(), dict.fromkeys(("Date", "Creator", "Format", "Type"))
-            figure.savefig(svg, format="svg", dpi=dpi, metadata=nothing)
-            path.write_text(_slim(svg.getvalue()), encoding="utf-8")
+            path.write_text(as_svg(figure, dpi), encoding="utf-8")
         else:
             figure.savefig(path, dpi=dpi, metadata={"Software": None})
+
+
+def as_svg(figure: Figure, dpi: float = 150) -> str:
+    """Return the figure as the text of an SVG that names neither the time nor a version."""
+    svg, nothing = StringIO(), dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    figure.savefig(svg, format="svg", dpi=dpi, metadata=nothing)
+    return _slim(svg.getvalue())
 
 
 def _slim(svg: str) -> str:

@@ -1,0 +1,67 @@
+"""What a page shows of held-out rows: predictions, probabilities and the columns by their names."""
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+from kfeat.data import FileSource, load
+from kfeat.own import KernelModel
+from kfeat.own.bench import metric_of
+from kfeat.own.candidates import boosting_model
+from kfeat.own.report import columns_of, evidence
+from kfeat.solvers import Newton
+from tests.own.asking import churn
+
+
+@pytest.fixture(scope="module")
+def customers(tmp_path_factory):
+    """Return the data of customers under a scaling; a date and a constant column tell nothing."""
+    frame, y = churn(1200)
+    days = np.random.default_rng(0).integers(10, 29, 1200)
+    frame = frame.assign(day=[f"2024-01-{day}" for day in days], country="here", leaves=y)
+    path = tmp_path_factory.mktemp("churn") / "churn.csv"
+    frame.to_csv(path, index=False)
+    source = FileSource(path=str(path), target="leaves", categorical="one_hot", missing="mean")
+    fixed = {"split": {"kind": "fraction", "train": 0.5, "seed": 0}, "constant_features": "drop"}
+    return lambda scale: load(source, fixed | {"scale": scale})
+
+
+@pytest.mark.parametrize("boosting", [False, True])
+def test_the_columns_that_matter_are_named(customers, boosting):
+    scaled, data = customers("none" if boosting else "zscore"), customers("none")
+    model = KernelModel(solver=Newton(C=0.1, class_weight="balanced"))
+    if boosting:
+        model = boosting_model("classification", "balanced", 0).set_params(solver__max_iter=30)
+    model.fit_prepared(scaled.preparation, scaled.X_train, scaled.y_train)
+    metric = metric_of("roc_auc", data.y_train, True)
+    shown = evidence(model, data, metric, 60.0, 0)
+    assert shown.classes == ["no", "yes"]
+    np.testing.assert_array_equal(shown.known, data.y_test)
+    np.testing.assert_array_equal(shown.predicted, model.predict_prepared(scaled.X_test))
+    assert metrics.roc_auc_score(data.y_test, shown.probabilities[:, 1]) > 0.8
+    assert [*shown.importances] == ["age", "months", "calls", "plan", "region", "bill", "day", "country"]
+    fall = {name: mean for name, (mean, _) in shown.importances.items()}
+    assert fall["calls"] > 0.1 > abs(fall["day"])
+    assert fall["country"] == 0
+    assert shown.n_shuffled == 600
+    assert not evidence(model, data, metric, 0.0, 0).importances
+
+
+def test_all_features_of_a_word_or_a_date_are_of_one_column(customers):
+    data = customers("none")
+    names, column = columns_of(data.coding, data.preparation)
+    assert len(column) == data.X_test.shape[1]
+    assert np.bincount(column, minlength=8).tolist() == [1, 1, 1, 3, 8, 1, 2, 0]  # without constant features
+    assert names[3] == "plan"
+
+
+def test_a_regression_without_names_has_numbered_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = 3 * X[:, 1] + X[:, 2]
+    model = boosting_model("regression", None, 0).set_params(solver__max_iter=30).fit(X, y)
+    data = type("Data", (), {"X_test": X, "y_test": y, "coding": None, "label_names": ()})
+    shown = evidence(model, data, metric_of("r2", y, False), 60.0, 0)
+    assert (shown.classes, shown.probabilities) == ([], None)
+    np.testing.assert_array_equal(shown.known, y)
+    assert sorted(shown.importances, key=shown.importances.get)[-1] == "column 1"
