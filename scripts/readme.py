@@ -4,8 +4,8 @@ The blocks, each up to `<!-- end -->`:
 
 - `<!-- scoreboard -->`: the scoreboard over the published rows;
 - `<!-- papers -->`: a line for each paper with its finding; `<!-- finding PAPER -->`: the finding and the
-  sentences on it, from configs/PAPER/finding.md; `<!-- answers PAPER -->`: configs/PAPER/short_answers.md;
-  `<!-- quote`, a new line, `TEMPLATE -->`: that template; numbers are those of _values.yaml beside them;
+  sentences on it, from configs/PAPER/finding.md; `<!-- quote`, a new line, `TEMPLATE -->`: that template;
+  numbers are those of configs/PAPER/_values.yaml, and on pages of docs/ of the one there;
 - `<!-- counts TO -->`: the findings, and a line for each paper with its numbers and claims counted; TO is the
   way to results/;
 - `<!-- unexplained -->`: what differs from the papers without a reason;
@@ -75,18 +75,17 @@ BENCHMARKS = (
 )
 
 
-def updated(text: str) -> str:
-    """Return the text with every block as results/ has it."""
-    return QUOTE.sub(_quote, BLOCK.sub(_block, text))
+def updated(text: str, page: Path) -> str:
+    """Return the text of a page with every block as results/ has it."""
+    values = CONFIGS / page.parent.name if page.parent.parent == RESULTS else Path("docs")
+    return QUOTE.sub(
+        lambda match: match[1] + filled(match[2], values, judgements(), RESULTS), BLOCK.sub(_block, text)
+    )
 
 
 def _block(match: re.Match[str]) -> str:
     kind, name = match[1], (match[2] or "").strip()
     return f"<!-- {kind}{match[2] or ''} -->\n{CONTENTS[kind](name)}\n<!-- end -->"
-
-
-def _quote(match: re.Match[str]) -> str:
-    return match[1] + filled(match[2], Path("docs"), judgements(), RESULTS)
 
 
 @cache
@@ -138,14 +137,9 @@ def _findings() -> list[tuple[str, str, str]]:
 
 def _finding(paper: str) -> tuple[str, str]:
     """Return the finding of a paper in one sentence, and the paragraphs on it."""
-    headline, _, story = _from(paper, "finding.md").partition("\n")
+    text = (CONFIGS / paper / "finding.md").read_text(encoding="utf-8")
+    headline, _, story = filled(text, CONFIGS / paper, judgements(), RESULTS).partition("\n")
     return headline.removeprefix("# "), story.strip()
-
-
-def _from(paper: str, name: str) -> str:
-    """Return a text of a paper's folder with the numbers of its rows."""
-    text = (CONFIGS / paper / name).read_text(encoding="utf-8")
-    return filled(text, CONFIGS / paper, judgements(), RESULTS)
 
 
 def _closing(name: str) -> str:
@@ -235,7 +229,6 @@ CONTENTS: dict[str, Callable[[str], str]] = {
     "counts": lambda to: papers(judgements(), _findings()).replace("](", f"]({to}"),
     "papers": _papers,
     "finding": lambda paper: "**{}**\n\n{}".format(*_finding(paper)),
-    "answers": lambda paper: _from(paper, "short_answers.md").strip(),
     "unexplained": lambda _: not_explained(judgements()),
     "not_decided": lambda _: undecided_markdown(undecided(judgements())),
     "tallies": lambda folder: bullets(in_short(_below(folder))),
@@ -254,4 +247,4 @@ CONTENTS: dict[str, Callable[[str], str]] = {
 
 if __name__ == "__main__":
     for page in [*READMES, *DOCS]:
-        page.write_text(updated(page.read_text(encoding="utf-8")), encoding="utf-8")
+        page.write_text(updated(page.read_text(encoding="utf-8"), page), encoding="utf-8")

@@ -4,7 +4,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from kfeat.analysis.judgement import OF_PAPERS, PRINTED, SHORT, UNEXPLAINED, Judgement, in_short, tallies
+from kfeat.analysis.claims import REPRODUCED
+from kfeat.analysis.judgement import (
+    KINDS,
+    LATE,
+    OF_PAPERS,
+    PRINTED,
+    SHORT,
+    UNEXPLAINED,
+    Judgement,
+    in_short,
+    tallies,
+)
 from kfeat.render.overview import (
     HEADERS,
     LEGEND,
@@ -48,7 +59,8 @@ def scoreboard_markdown(judgements: Sequence[Judgement], results: Path) -> str:
 def papers(judgements: Sequence[Judgement], findings: Iterable[tuple[str, str, str]]) -> str:
     """Return the findings, each a folder, a title and a sentence, and the verdicts on each paper counted.
 
-    The links are those of a file beside the folders. Claims judged on data that stand in are counted, too.
+    The links are those of a file beside the folders. Claims judged on data that stand in, and with bounds set
+    after the rows were seen, are counted, too, and the last columns say how many of these agree.
     """
     told, lines = [], []
     for name, title, finding in findings:
@@ -59,9 +71,11 @@ def papers(judgements: Sequence[Judgement], findings: Iterable[tuple[str, str, s
         if claimed:
             kinds = (Counter(tally.get(PRINTED, {})), claimed)
             shares = [sum(kind[verdict] for verdict in group) for kind in kinds for group in SHORT.values()]
+            shares += [tally.get(kind, {}).get(REPRODUCED, 0) for kind in (KINDS["stand_in"], LATE)]
             lines.append([link, *map(str, shares)])
     numbers, claims = ["numbers: agree", "compatible"], ["claims: agree", "open"]
-    headers = ["paper", *numbers, "differ", "missing", *claims, "differ", "missing"]
+    weaker = ["agree on stand-in data", "agree with a late bound"]
+    headers = ["paper", *numbers, "differ", "missing", *claims, "differ", "missing", *weaker]
     return "\n\n".join([bullets(told, str), Table(headers, lines).markdown(str)])
 
 

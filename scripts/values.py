@@ -4,7 +4,8 @@ such as `{sketch:.1f} % where the paper prints {sketch.paper:.1f} %` have the na
 A value has the keys of a claim, and `in` for its config; its number is that of its cells. `claim` takes a
 claim of that config instead, by its id or its text. `count` counts what several configs have in a tally, such
 as the `printed numbers`, or their `numbers` or `claims` that have the keys of `where`. `page` takes the
-groups of the pattern `text` in a page below results/ that is made of rows.
+groups of the pattern `text` in a page below results/ that is made of rows. A ratio to a time that was
+stopped, or such a time, is no number; its lower or upper bound is its attribute `bound`.
 """
 
 import re
@@ -116,12 +117,15 @@ def _of_cells(judged: Judgement, keys: Mapping[str, Any], name: str) -> Number:
     else:
         bound = {} if "below" in keys else {"above": 0}
         own = cases(Claim.model_validate({"text": name, "where": "", **bound, **keys}), judged.cells)
-    numbers = [nan if case.number is None else case.number for case in own]
+    numbers = [nan if case.number is None or case.sign else case.number for case in own]
     others = _tally([ClaimVerdict(case.claim, [case]).verdict for case in own])
-    others |= {"least": min(numbers), "most": max(numbers), "farthest": max(map(abs, numbers))}
+    known = [nan] if any(map(isnan, numbers)) else numbers
+    others |= {"least": min(known), "most": max(known), "farthest": max(map(abs, known))}
     if len(own) > 1:
         return Number(nan, **others)
     others |= dict(zip(("low", "high"), own[0].interval or (), strict=False))
+    if own[0].sign and own[0].number is not None:
+        others["bound"] = own[0].number
     if (summary := own[0].cells[0].of(own[0].claim.of)) and summary.sd is not None:
         others["sd"] = summary.sd
     return Number(numbers[0], **others, paper=_paper(own[0]))

@@ -133,7 +133,7 @@ def test_its_tables_are_those_of_the_results(page, monkeypatch):
     text = text_of(page)
     line = re.search(r"<!-- \w+[^\n]*-->\n(\|[^\n]*)", text)
     changed = text.replace(line[1], line[1].upper()) if line else text
-    assert updated(changed) == text, "run python -m scripts.readme"
+    assert updated(changed, page) == text, "run python -m scripts.readme"
 
 
 def test_the_page_of_a_paper_is_short_and_shows_everything_published():

@@ -183,6 +183,14 @@ class Cell:
         summary = self.of(name, busy, logs=True)
         return summary.mean if summary else None
 
+    def at_least(self, name: str) -> Summary | None:
+        """Return `of` as claims take it; of seconds that were stopped, their lower bound as of one run."""
+        if summary := self.of(name, logs=True):
+            return summary
+        bound = self.shown(name)
+        counts = bound.sign and not bound.busy
+        return Summary.of([bound.in_ratios or bound.value or 0.0]) if counts else None
+
     def is_busy(self, name: str) -> bool:
         """Return whether the quantity is known only from times of a busy machine."""
         timed = self._over(name, busy=False, of_ended=True, logs=False)
@@ -279,7 +287,7 @@ def error_of(cell: Cell, name: str = SCORE) -> Error | None:
     memory, for example, varies from run to run. A single random score has no known error. Seconds of a solver
     that did not converge in all runs vary at least as those of all its runs do, timed or not.
     """
-    summary, quantity = cell.of(name, logs=True), cell.named(name)
+    summary, quantity = cell.at_least(name), cell.named(name)
     if summary is None:
         return None
     if quantity.timed:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from math import exp, log, sqrt
+from math import exp, inf, log, sqrt
 from statistics import fmean
 from typing import Any
 
@@ -69,14 +69,31 @@ class Case:
         if self.claim.growth is not None:
             growth = self._growth(LEVEL)
             return growth and growth[0]
-        means = [cell.mean(self.claim.of) for cell in self.cells]
-        known = [mean for mean in means if mean is not None]
-        if len(known) < len(means):
+        summaries = [cell.at_least(self.claim.of) for cell in self.cells]
+        known = [summary.mean for summary in summaries if summary is not None]
+        if len(known) < len(summaries) or len(self._stopped) > 1:
             return None
         if self.claim.ratio:
             # A quantity of exactly 0 is a time too short for the clock; there is no ratio to it.
             return known[0] / known[1] if known[1] else None
         return self._against_printed(known[0] - sum(known[1:]))
+
+    @cached_property
+    def _stopped(self) -> list[int]:
+        """Return the sides whose seconds are a lower bound, because trials were stopped."""
+        name = self.claim.of
+        return [i for i, cell in enumerate(self.cells) if cell.of(name) is None and cell.at_least(name)]
+
+    @property
+    def sign(self) -> str:
+        """Return "> " or "< " where the number is a bound: the first or the second side was stopped."""
+        return "" if self.number is None or not self._stopped else ("> ", "< ")[self._stopped[0]]
+
+    def bounded(self, low: float, high: float) -> Interval:
+        """Return an interval, without the end that a bound does not have."""
+        if self.sign == "< ":
+            low = 0.0 if self.claim.ratio else -inf
+        return low, inf if self.sign == "> " else high
 
     def _against_printed(self, number: float) -> float:
         """Return the number less that of `minus`, or over that of `over`."""
@@ -99,7 +116,7 @@ class Case:
         """Return the interval at a level of confidence; None if the error is not known."""
         if level not in self._intervals:
             ends = self._interval(level)
-            self._intervals[level] = ends and (self._against_printed(ends[0]), self._against_printed(ends[1]))
+            self._intervals[level] = ends and self.bounded(*map(self._against_printed, ends))
         return self._intervals[level]
 
     @cached_property
@@ -125,21 +142,13 @@ class Case:
     def lack(self) -> str:
         """Return why there is no number."""
         if without := [cell for cell in self.cells if not cell.rows]:
-            stopped = all(cell.stopped for cell in without)
-            return f"stopped at the time limit{self._beyond()}" if stopped else "no rows"
+            return "stopped at the time limit" if all(cell.stopped for cell in without) else "no rows"
         if self.claim.of == "spread":
             return "no two runs"
         timed = self.cells and self.cells[0].named(self.claim.of).timed
         if timed and any(cell.stopped for cell in self.cells):
             return "stopped at the time limit"
         return "no times that count" if timed else "rows without this quantity"
-
-    def _beyond(self) -> str:
-        """Return the lower bound of a ratio of times whose first was stopped, in words."""
-        if not self.claim.ratio or self.claim.of != "fit":
-            return ""
-        ratio = self.cells[0].shown("fit").over(self.cells[1].shown("fit"))
-        return f", so more than {ratio.value:.3g}×" if ratio.sign == "> " and ratio.value else ""
 
 
 def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:
@@ -338,7 +347,7 @@ def interval_of(cells: Sequence[Cell], name: str, ratio: bool, level: float) -> 
         a, b = (sorted(row.get("predictions") or "" for row in cell.rows) for cell in cells)
         tie = 0.0 if a == b else resolution(cells[0].named(name), cells[0].rows)
         return _of_pairs(pairs, ratio, level, tie)
-    means = [mean for cell in cells if (mean := cell.mean(name)) is not None]
+    means = [summary.mean for cell in cells if (summary := cell.at_least(name)) is not None]
     errors = [error for cell in cells if (error := error_of(cell, name)) is not None]
     if len(errors) < len(cells) or len(means) < len(cells):
         return None

@@ -3,7 +3,8 @@
 A case *holds* or *fails* if its bound is outside its 95 % interval; if the bound is inside, the case is open.
 A case without an error is decided by its number, but a single random run of a quantity with a better
 direction, such as a score, is open. "In all cases" fails if one case fails; "in any" holds if one case holds.
-With m cases, the interval of that one case has the level 1 - 0.05 / m (Bonferroni).
+With m cases, the interval of that one case has the level 1 - 0.05 / m (Bonferroni). If a time was stopped at
+its limit, the number is a bound, and the interval has no end beyond it: a size of two ends stays open.
 
 *reproduced*: the direction holds, and so does the size if one is given. *holds in direction, not in size*:
 the number is outside the interval of the paper's size. *open*: the rows do not decide it. *not reproduced*:
@@ -111,7 +112,7 @@ class ClaimVerdict:
             return EXPLAINED if explains(self.claim, self.cited) else UNEXPLAINED
         if direction != "holds":
             return direction
-        return REPRODUCED if self._size_holds() else DIRECTION_ONLY
+        return {True: REPRODUCED, False: DIRECTION_ONLY, None: OPEN}[self._size_holds()]
 
     @property
     def _level(self) -> float:
@@ -163,11 +164,15 @@ class ClaimVerdict:
         margins = [] if above is None else [number - above]
         return min([*margins, below - number] if below is not None else margins)
 
-    def _size_holds(self) -> bool:
+    def _size_holds(self) -> bool | None:
+        """Return whether the numbers lie in the paper's size; None if one is a bound that does not tell."""
         judged = self.known if self.claim.cases == "all" else self.known[-1:]
         low, high = self.claim.size or (None, None)
-        numbers = [case.number for case in judged if case.number is not None]
-        return all((low is None or x >= low) and (high is None or x <= high) for x in numbers)
+        low, high = -inf if low is None else low, inf if high is None else high
+        ranges = [case.bounded(case.number, case.number) for case in judged if case.number is not None]
+        if any(most < low or least > high for least, most in ranges):
+            return False
+        return all(low <= least and most <= high for least, most in ranges) or None
 
     @property
     def ours(self) -> str:
@@ -187,12 +192,13 @@ class ClaimVerdict:
             which = "least" if self.claim.cases == "all" else "most"
             text = f"{self._counts}; {which} favourable: {case.name}: {text}"
             if len(self.known) > 1:
-                numbers = [known.number for known in self.known if known.number is not None]
-                text += f"; all: {self._text(min(numbers), case)} to {self._text(max(numbers), case)}"
+                ends = [pick(self.known, key=lambda known: known.number or 0.0) for pick in (min, max)]
+                least, most = (f"{end.sign}{self._text(end.number or 0.0, case)}" for end in ends)
+                text += f"; all: {least} to {most}"
         return f"{text}; {lack}" if lack else text
 
     def _with_interval(self, case: Case) -> str:
-        text = MISSING if case.number is None else self._text(case.number, case)
+        text = MISSING if case.number is None else f"{case.sign}{self._text(case.number, case)}"
         if case.interval is not None:
             low, high = (self._text(end, case) for end in case.interval)
             return f"{text} [{low}, {high}]"
@@ -234,7 +240,7 @@ class ClaimVerdict:
 
 
 def _short(number: float) -> str:
-    return f"{number:.0f}" if abs(number) >= 100 else f"{number:.3g}"
+    return (f"{number:.0f}" if abs(number) >= 100 else f"{number:.3g}").replace("inf", "∞")
 
 
 def claim_verdicts(

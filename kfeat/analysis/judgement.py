@@ -213,7 +213,7 @@ class Evidence:
         pending = self._pending.get(other.name)
         for rows in [pending] if pending else (rows_of(other, root) for root in self._roots):
             trials = plan_from_rows(other, rows.values())
-            if any_has_row(trials, rows):
+            if any(trial.id in rows for trial in trials):
                 return other, summarise(other, trials, rows)
         return other, summarise(other, plan_from_rows(other, []), {})
 
@@ -292,12 +292,7 @@ def own_or_published(experiment: Experiment, out: Path, results: Path) -> tuple[
     """
     own, theirs = rows_of(experiment, out), read_rows(results / experiment.name)
     trials = plan_from_rows(experiment, [*theirs.values(), *own.values()])
-    return (trials, own, out) if any_has_row(trials, own) else (trials, theirs, results)
-
-
-def any_has_row(trials: Sequence[Trial], rows: Rows) -> bool:
-    """Return whether any of the trials has a row."""
-    return any(trial.id in rows for trial in trials)
+    return (trials, own, out) if any(trial.id in own for trial in trials) else (trials, theirs, results)
 
 
 KINDS = {

@@ -1,37 +1,26 @@
 """Verdicts on numbers: on what the paper prints, and on new rows against the published ones.
 
-A verdict holds Welch's 95 % interval of the difference of means, ours - theirs, against the slack, which is
-what the config allows or two of the printed standard deviations. A mean *agrees* if the whole interval lies
-within [-slack, slack], and *differs* if all of it lies outside: *explained* if the config explains it and
-every claim that it cites is reproduced, else *not explained*. It is *compatible* if the interval has a bound
-inside, or if a single random run of ours gives no interval: then the runs show neither. So few runs, or runs
-that vary much, agree with nothing. If no standard deviation is printed, the paper's runs are assumed to vary
-as ours do. A difference of which nothing is random is known up to the rounding of the printed number.
+docs/concepts/verdicts.md has the rules. A printed mean *agrees* if Welch's 95 % interval of ours - theirs
+lies within [-slack, slack], *differs* if it lies outside, and is *compatible* if it does neither, or
+without an interval. If no standard deviation is printed, the paper's runs are assumed to vary as ours do. A
+difference of which nothing is random is known up to the rounding of the printed number.
 
-The points of a *curve* share their samples, which are random splits, so that together they are one
-observation. By the same rule a curve is judged by L, the mean over its points of log(ours / printed). A
-sample's part q is the mean over the points of its value over the mean of all n samples there. The standard
-error of L is sd(q) sqrt(1 / n + 1) with n - 1 degrees of freedom: the paper's runs are assumed to have one
-sample, which varies as ours do. A single sample of ours has no interval, however many maps are drawn on it.
+A *curve* is judged likewise by L, the mean over its points of log(ours / printed). A sample's part q is the
+mean over the points of its value over the mean of all n samples there. The standard error of L is sd(q)
+sqrt(1 / n + 1) with n - 1 degrees of freedom: the paper's runs are assumed to have one sample, which varies
+as ours do. A single sample of ours has no interval, however many maps are drawn on it.
 
-A standard deviation is *alike* if the 95 % F interval of ours over the printed one contains 1, else *wider*
-or *narrower*. A time is *alike* if ours is within a factor TIME_FACTOR of the printed one, else *quicker* or
-*slower*: the paper's machine was another, so only the order of magnitude can agree. A number without rows, or
-a time without times that count, is *missing*.
-
-New rows are the *same* as the published ones or *regressed*.
-Rows with the same identity are the same computation, so only rounding may change them. Null hypothesis:
-rounding flips at most FLIP_SHARE of the test predictions, independently, and equally often for better and for
-worse. Then the change in the number of correct predictions, summed over the shared trials with N test rows,
-is a sum of N changes by -1, 0 and 1. A cell is regressed if this change is beyond the two-sided quantile of
-that sum at FALSE_ALARM / (number of cells of all configs of the check). So the false-alarm rate of a whole
-check is at most FALSE_ALARM. (Measured on the digits: with OpenBLAS's code for three processors, and with two
-threads, at most 1 of 2,985 predictions of a cell changed.) Errors of a regression or of a kernel are not
-counts: rounding may change that of a shared trial by at most the share RELATIVE_ROUNDING of it plus
-ABSOLUTE_ROUNDING, since the error of a map that is exact is nothing but rounding. (Measured on Nursery, whose
-polynomial of degree 2 has rank 44: with 64 landmarks or more, Nystrom's error is 3e-7 to 1e-6, and processors
-differ by up to 1e-7.) Rows without a common identity (for example with another seed) are compared by Welch's
-t-test at the same level.
+New rows are the *same* as the published ones or *regressed*. Rows with the same identity are the same
+computation, so only rounding may change them. Null hypothesis: rounding flips at most FLIP_SHARE of the
+test predictions, independently, and equally often for better and for worse. A cell is regressed if the
+change in its number of correct predictions is beyond the two-sided quantile of the sum of such flips at
+FALSE_ALARM / (number of cells of all configs of the check). (Measured on the digits: with OpenBLAS's code
+for three processors, and with two threads, at most 1 of 2,985 predictions of a cell changed.) Errors of a
+regression or of a kernel are not counts: rounding may change that of a shared trial by at most the share
+RELATIVE_ROUNDING of it plus ABSOLUTE_ROUNDING, since the error of a map that is exact is nothing but
+rounding. (Measured on Nursery, whose polynomial of degree 2 has rank 44: with 64 landmarks or more,
+Nystrom's error is 3e-7 to 1e-6, and processors differ by up to 1e-7.) Rows without a common identity (for
+example with another seed) are compared by Welch's t-test at the same level.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

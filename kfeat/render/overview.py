@@ -15,12 +15,7 @@ from pathlib import Path
 
 from kfeat.analysis.cells import Cell, error_of
 from kfeat.analysis.claims import OPEN
-from kfeat.analysis.judgement import (
-    Disagreement,
-    Judgement,
-    in_short,
-    tallies,
-)
+from kfeat.analysis.judgement import Disagreement, Judgement, in_short, tallies
 from kfeat.analysis.numbers import COMPATIBLE, Reproduction
 from kfeat.analysis.statistics import Summary, welch_half_width
 from kfeat.experiments.paper import Reported, ReportedNumber

@@ -7,7 +7,6 @@ from math import inf
 from pathlib import Path
 
 from kfeat.analysis import claims, numbers
-from kfeat.analysis.cells import Cell
 from kfeat.analysis.claims import Cited
 from kfeat.analysis.judgement import UNEXPLAINED, Judgement
 from kfeat.analysis.numbers import (
@@ -44,9 +43,9 @@ _table = partial(Table, tones=TONES)
 
 def tables(judgement: Judgement) -> dict[str, Table]:
     """Return by title the verdicts on the printed numbers and curves, what stands beside, and the claims."""
-    entries = [line for _, _, line in number_entries(judgement)]
+    printed, notes = _number_lines(judgement), _number_notes(judgement)
     tables = {
-        "Printed numbers": _table(NUMBER_HEADERS, entries, (0, 6, 7), notes=_number_notes(judgement)),
+        "Printed numbers": _table(NUMBER_HEADERS, printed, (0, 6, 7), notes=notes),
         "Printed curves": _curves(judgement),
         "Printed deviations and times": beside(judgement),
         "Claims": _table(CLAIM_HEADERS, claim_lines(judgement), range(5), notes=claim_notes(judgement)),
@@ -121,9 +120,9 @@ def _lacking(judgement: Judgement, width: int | None) -> list[str]:
     return [paragraph(line, "", width) for line in lines]
 
 
-def number_entries(judgement: Judgement) -> list[tuple[NumberVerdict, Cell, list[str]]]:
-    """Return each printed number with each cell that it speaks of, and its line under NUMBER_HEADERS."""
-    entries = []
+def _number_lines(judgement: Judgement) -> list[list[str]]:
+    """Return a line under NUMBER_HEADERS for each printed number and each cell that it speaks of."""
+    lines = []
     for judged in judgement.numbers:
         reproductions = {reproduction.cell: reproduction for reproduction in judged.reproductions}
         for cell in judged.cells:
@@ -136,8 +135,8 @@ def number_entries(judgement: Judgement) -> list[tuple[NumberVerdict, Cell, list
                 *_difference(judged, reproductions.get(cell)),
                 number.where,
             ]
-            entries.append((judged, cell, line))
-    return entries
+            lines.append(line)
+    return lines
 
 
 def _difference(judged: NumberVerdict, reproduction: Reproduction | None) -> list[str]:
@@ -150,19 +149,13 @@ def _difference(judged: NumberVerdict, reproduction: Reproduction | None) -> lis
 
 def _number_notes(judgement: Judgement) -> list[str]:
     """Return why numbers differ, when a number agrees, and what the plan lacks."""
-    notes = []
+    reported, notes = judgement.experiment.reported, []
     for judged in judgement.numbers:
         words = explanation_of(judged.number, judged.cited, judged.verdict)
         if words and judged.cells:
             notes.append(f"{judgement.names.of(judged.cells[0])}: {words}")
-    return notes + number_rules(judgement)
-
-
-def number_rules(judgement: Judgement) -> list[str]:
-    """Return when a number agrees, and what the plan lacks."""
-    reported = judgement.experiment.reported
     if reported is None or not judgement.numbers:
-        return []
+        return notes
     own = [number for number in reported.numbers if number.slack]
     slack = f"{reported.slack:g} (points of accuracy, or relative error)"
     if len(own) == len(reported.numbers):
@@ -170,6 +163,7 @@ def number_rules(judgement: Judgement) -> list[str]:
     elif own:
         slack += ", or what the config gives some numbers of their own"
     return [
+        *notes,
         f"agrees: the whole 95 % interval of the difference lies within {slack}, or two of the printed "
         f"standard deviations, of {reported.source}; differs: it lies outside; compatible: it does neither",
         *(

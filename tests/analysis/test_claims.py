@@ -1,5 +1,7 @@
 """Claims on made-up rows of two kernels and three sizes, with planted faults."""
 
+from math import inf
+
 import numpy as np
 import pytest
 from pydantic import ValidationError
@@ -238,19 +240,78 @@ def test_times_of_those_that_ended_are_none_where_others_were_stopped(grid):
 
     def row(trial):
         late = key(trial)[0] == TS["map"] and trial.repeat == 2
-        return {**scored(trial), **({"status": "stopped", "limit_s": 99.0} if late else {})}
+        stop = {"status": "stopped", "limit_s": 99.0, "timed": False}
+        return {**scored(trial), **(stop if late else {})}
 
     found = one(grid, cells_with(grid, row), of="fit", ratio=[TS, EXACT], below=1)
     assert (found.verdict, "stopped at the time limit" in found.ours) == (MISSING, True)
 
 
-def test_a_ratio_to_a_time_that_was_stopped_has_its_lower_bound(grid):
-    def row(trial):
-        late = trial.exact and {"status": "stopped", "limit_s": 600.0, "phase": "train", "timed": True}
-        return scored(trial) | {"seconds": timed({"train": 2.0}), **(late or {})}
+def stopped(*names):
+    """Rows of 2 s, but the trials of these methods were stopped after 600 s."""
 
-    found = one(grid, cells_with(grid, row), of="fit", ratio=[EXACT, TS], above=1)
-    assert (found.verdict, "so more than 300×" in found.ours) == (MISSING, True), found.ours
+    def row(trial):
+        late = {"status": "stopped", "limit_s": 600.0, "phase": "train", "timed": True}
+        return scored(trial) | {"seconds": timed({"train": 2.0})} | (late if key(trial)[0] in names else {})
+
+    return row
+
+
+@pytest.mark.parametrize(
+    ("size", "verdict"),
+    [
+        (None, REPRODUCED),
+        ([100, None], REPRODUCED),
+        ([100, 900], OPEN),  # it may be 300, or 3,000
+        ([400, None], OPEN),
+        ([400, 900], OPEN),
+        ([10, 100], DIRECTION_ONLY),
+    ],
+)
+def test_a_ratio_to_a_time_that_was_stopped_is_judged_by_its_lower_bound(grid, size, verdict):
+    """600 s and more, over 2 s: more than 300, whose interval has no upper end."""
+    cells = cells_with(grid, stopped("exact"))
+    found = one(grid, cells, of="fit", ratio=[EXACT, TS], above=1, size=size)
+    assert (found.verdict, found.cases[0].interval[1]) == (verdict, inf)
+    assert "favourable" in found.ours
+    assert "> 300× [" in found.ours
+    assert ", ∞×]" in found.ours
+
+
+@pytest.mark.parametrize(
+    ("bounds", "verdict"),
+    [
+        ({"above": 400}, OPEN),
+        ({"above": 280}, OPEN),  # the bound is that of one run, and its interval reaches below
+        ({"below": 10_000}, OPEN),
+        ({"above": 1, "below": 10}, UNEXPLAINED),
+    ],
+)
+def test_a_lower_bound_refutes_what_lies_below_it_alone(grid, bounds, verdict):
+    cells = cells_with(grid, stopped("exact"))
+    assert one(grid, cells, of="fit", ratio=[EXACT, TS], **bounds).verdict == verdict
+
+
+def test_a_ratio_below_which_a_time_was_stopped_has_an_upper_bound(grid):
+    cells = cells_with(grid, stopped("exact"))
+    keys = {"of": "fit", "ratio": [TS, EXACT]}
+    found = one(grid, cells, **keys, below=1, size=[0, 0.5])
+    assert (found.verdict, found.cases[0].sign, found.cases[0].interval[0]) == (REPRODUCED, "< ", 0)
+    assert one(grid, cells, **keys, below=1, size=[0.001, 0.5]).verdict == OPEN
+    assert one(grid, cells, **keys, below=1, size=[0.1, 0.5]).verdict == DIRECTION_ONLY
+    assert one(grid, cells, **keys, above=0.5, below=2).verdict == UNEXPLAINED
+    assert one(grid, cells, **keys, above=0.0001).verdict == OPEN
+
+
+def test_a_time_that_was_stopped_is_at_least_its_limit(grid):
+    cells = cells_with(grid, stopped("exact"))
+    assert one(grid, cells, of="fit", value=EXACT, above=300).verdict == REPRODUCED
+    assert one(grid, cells, of="train", value=EXACT, above=300).verdict == REPRODUCED
+    assert one(grid, cells, of="fit", value=EXACT, above=700).verdict == OPEN
+    assert one(grid, cells, of="test", value=EXACT, above=0).verdict == MISSING
+    assert one(grid, cells, of="fit", difference=[TS, EXACT], below=0).verdict == REPRODUCED
+    both = cells_with(grid, stopped("exact", TS["map"]))
+    assert one(grid, both, of="fit", ratio=[EXACT, TS], above=0).verdict == MISSING
 
 
 def test_the_case_that_refutes_is_judged_as_one_of_many(grid):

@@ -150,4 +150,15 @@ def test_the_findings_stand_above_a_line_per_paper_with_its_verdicts_counted(jud
         "- [The survey](survey/README.md): Maps pay.",
     ]
     (line,) = (line for line in text.splitlines() if line.startswith("| [A & B"))
-    assert [cell.strip() for cell in line.split("|")[2:-1]] == ["2", "0", "0", "0", "1", "0", "2", "1"]
+    assert [cell.strip() for cell in line.split("|")[2:-1]] == [
+        "2",
+        "0",
+        "0",
+        "0",
+        "1",
+        "0",
+        "2",
+        "1",
+        "0",
+        "0",
+    ]
