@@ -131,6 +131,7 @@ def test_skewed_targets_ask_for_other_scales_and_errors_for_another_loss():
     assert solver_of(candidate, 2.0, {}) == {"name": "ridge", "alpha": 2.0}
 
 
+@pytest.mark.slow
 def test_a_search_finds_the_scale_of_a_heavy_tail_and_the_file_keeps_it(monkeypatch, tmp_path):
     monkeypatch.setattr(search, "MOST", 12)
     y = np.exp(3 * np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=300))
