@@ -324,10 +324,10 @@ class RidgeCV(LinearSolver):
         is (y_i - f(x_i)) / (1 - h_i), with h_i the diagonal of the hat matrix.
     fit_intercept : bool, default True
         Whether there is an intercept.
-    target : {"none", "log", "power"}, default "none"
-        The scale on which the targets are learnt, as in Ridge; errors are on it too.
     random_state : int, optional
         The seed of the folds; None is 0.
+    target : {"none", "log", "power"}, default "none"
+        The scale on which the targets are learnt, as in Ridge; errors are on it too.
 
     Attributes
     ----------
