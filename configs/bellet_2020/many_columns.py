@@ -24,7 +24,7 @@ class BlockRidge(ClassifierMixin, BaseEstimator):
     Cunningham & Filippone 2016). The steps end when the residual of each column is below `tol` of that of Y.
     """
 
-    def __init__(self, n_components, gamma, alpha, landmarks=2000, tol=0.01, max_iter=100, random_state=None):
+    def __init__(self, n_components, gamma, alpha, landmarks=2000, tol=0.03, max_iter=100, random_state=None):
         self.n_components = n_components
         self.gamma = gamma
         self.alpha = alpha
