@@ -416,11 +416,13 @@ def registries() -> dict[str, Mapping[str, Any]]:
     """Return the classes by their names in a config, for each part of a trial."""
     # Imported here: they load scikit-learn, which would delay the report of a YAML error.
     from kfeat.experiments.measures import MEASURES
+    from kfeat.experiments.search import Boosting, Search
     from kfeat.kernels import KERNELS
     from kfeat.maps import MAPS
     from kfeat.solvers import SOLVERS
 
-    return {"kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES}
+    solvers = {**SOLVERS, "boosting": Boosting, "search": Search}
+    return {"kernel": KERNELS, "map": MAPS, "solver": solvers, "measure": MEASURES}
 
 
 def read_component(entry: Any, part: str, kind: type = object, origin: Origin | None = None) -> Component:
