@@ -5,6 +5,7 @@ class (`my_map.py:Mine`), and its parameters.
 """
 
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -421,7 +422,7 @@ def registries() -> dict[str, Mapping[str, Any]]:
     from kfeat.maps import MAPS
     from kfeat.solvers import SOLVERS
 
-    solvers = {**SOLVERS, "boosting": Boosting, "search": Search}
+    solvers = ChainMap({"boosting": Boosting, "search": Search}, SOLVERS)
     return {"kernel": KERNELS, "map": MAPS, "solver": solvers, "measure": MEASURES}
 
 

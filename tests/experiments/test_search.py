@@ -11,7 +11,7 @@ from kfeat.kernels import Gaussian, Linear, Polynomial
 from kfeat.maps import Nystrom, RandomFourier
 
 
-def wave(gamma, n=160, regression=False):
+def wave(gamma, n=240, regression=False):
     """Rows in one dimension whose target waves as fast as a Gaussian kernel with this gamma can follow."""
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 1, (n, 1))
