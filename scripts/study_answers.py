@@ -32,6 +32,7 @@ from kfeat.survey.study import (
 
 Answer = tuple[str, pd.DataFrame]  # a sentence and its table
 GAUSSIAN, MAIN_N, MAIN = "gaussian", 16000, 0.1
+N_ROWS = (1000, 4000, MAIN_N)
 BUDGETS = {0.01: "1/100", MAIN: "1/10", 0.5: "1/2"}
 NEAR = 0.5  # points: less is no loss, and boosting and linear models are judged by it
 SAME, LEVEL = 0.05, 0.05  # a difference of r within it is none; of the tests
@@ -117,9 +118,13 @@ def compared(values: pd.Series, *names: str) -> dict[str, Any]:
 def difference(
     of: pd.DataFrame, a: str, b: str, kernel: str = GAUSSIAN, n: int = MAIN_N, budget: float = MAIN
 ) -> pd.Series:
-    """Return by data set how much larger the share r of method a is than that of b within a budget."""
-    shares = table_of(within(of, kernel, n, budget))
-    return (shares[a] - shares[b]).dropna()
+    """Return by data set how much larger the share r of method a is than that of b within a budget.
+
+    Data sets on which the budget is too small for either are left out.
+    """
+    found = within(of, kernel, n, budget)
+    shares, D = table_of(found), table_of(found, "D")
+    return (shares[a] - shares[b])[(D[a] > 0) | (D[b] > 0)].dropna()
 
 
 def best_map(of: pd.DataFrame, n: int, budget: float) -> pd.DataFrame:
@@ -147,7 +152,7 @@ def which_map(of: pd.DataFrame) -> Answer:
                 "budget": words, "method": name, "average rank": f"{rank:.2f}",
                 "mean of r": number(r, ".2f"), "median": f"{middle:.2f}",
                 "quartiles": f"{low:.2f}, {high:.2f}",
-                "no size fits": f"{(none[name] == 0).sum()} of {len(scores)}",
+                "is linear": f"{(none[name] == 0).sum()} of {len(scores)}",
             })  # fmt: skip
         cd, p = critical_difference(*scores.shape[::-1]), friedmanchisquare(*scores.to_numpy().T).pvalue
         told[-1] += f", critical difference of ranks {cd:.2f}, Friedman's p {p:.2g}"
@@ -330,22 +335,22 @@ def curves(ax: Any, of: pd.DataFrame, kernel: str, n: int) -> None:
         ax.annotate(name, (1, y), xytext=offset, textcoords="offset points", color=colour, fontsize=8)
     ax.axhline(1, color=GREY, lw=0.8)
     ax.set(xscale="log", title=f"{kernel}, {n:,} rows", ylim=(-0.2, 1.3))
+    ax.set_xticks([*BUDGETS, 1], [*BUDGETS.values(), "1"])
+    ax.minorticks_off()
 
 
 def by_rows(ax: Any, of: pd.DataFrame) -> None:
     """Draw how far Nystrom is ahead of ORF against the number of rows, with intervals, for two budgets."""
     for budget, colour in zip((MAIN, 0.5), COLOURS, strict=False):
-        known = {n: difference(of, "nystrom", "orf", n=n, budget=budget) for n in (1000, 4000, MAIN_N)
-                 if within(of, GAUSSIAN, n, budget)["dataset"].nunique() >= FEWEST}  # fmt: skip
-        for n, values in known.items():
-            middle, (low, high) = interval(values)
+        able = [n for n in N_ROWS if within(of, GAUSSIAN, n, budget)["dataset"].nunique() >= FEWEST]
+        known = {n: difference(of, "nystrom", "orf", n=n, budget=budget) for n in able}
+        means = {n: interval(values) for n, values in known.items() if len(values) >= FEWEST}
+        for n, (middle, (low, high)) in means.items():
             ax.errorbar(n, middle, [[middle - low], [high - middle]], color=colour, marker="o")
-        ax.plot(
-            list(known),
-            [values.mean() for values in known.values()],
-            color=colour,
-            label=f"within {BUDGETS[budget]}",
-        )
+        label = f"within {BUDGETS[budget]}"
+        ax.plot(list(means), [middle for middle, _ in means.values()], color=colour, label=label)
     ax.axhline(0, color=GREY, lw=0.8)
     ax.legend()
     ax.set(xscale="log", xlabel="training rows", ylabel="r of Nystrom less r of ORF")
+    ax.set_xticks(N_ROWS, [f"{n:,}" for n in N_ROWS])
+    ax.minorticks_off()

@@ -126,9 +126,10 @@ def cells(lines: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
 
 
 def references(of: pd.DataFrame, kernel: str) -> pd.DataFrame:
-    """Return per data set and n the score of the linear model, and score and seconds of the exact method."""
+    """Return per data set and n the scores of the linear model, and score and seconds of the exact method."""
     columns = ["dataset", "n"]
-    linear = of[of["method"] == LINEAR].set_index(columns)["score"].rename(LINEAR)
+    linear = of[of["method"] == LINEAR].set_index(columns)[["score", "held_out"]]
+    linear = linear.rename(columns={"score": LINEAR, "held_out": "linear_held_out"})
     exact = of[(of["method"] == EXACT) & (of["kernel"] == kernel)].set_index(columns)
     wanted = ["task", "score", "seconds", "predict"]
     named = exact[wanted].rename(columns={"score": EXACT, "predict": "exact_predict"})
@@ -139,8 +140,9 @@ def within(of: pd.DataFrame, kernel: str, n: int, budget: float) -> pd.DataFrame
     """Return for each data set and map its size for a budget, a share of the exact method's seconds.
 
     The size is the one with the best score on held-out rows of those whose seconds fit. A map without such a
-    size gets the score of the linear model and D = 0. `exact on fewer rows` has the most rows that fit. With
-    `n` rows or, where a data set has fewer, all it has. Data sets with a budget below `SHORTEST` are absent.
+    size, or none that is better there than the linear model, is that model, with D = 0. `exact on fewer rows`
+    has the most rows that fit. With `n` rows or, where a data set has fewer, all it has. Data sets with a
+    budget below `SHORTEST` are absent.
     """
     of = of[of["n"] <= n]
     known = references(of, kernel).reset_index().sort_values("n")
@@ -149,11 +151,12 @@ def within(of: pd.DataFrame, kernel: str, n: int, budget: float) -> pd.DataFrame
     rivals = of[of["kernel"] == kernel].drop(columns="task").join(known, on="dataset", how="inner")
     fits = rivals[rivals["seconds"] <= budget * rivals["limit"]]
     maps = fits[~fits["method"].isin(OTHERS) & (fits["n"] == fits["rows"])].sort_values("D")
+    maps = maps[maps["held_out"] >= maps["linear_held_out"]]
     best = maps.sort_values("held_out", ascending=False, kind="stable").drop_duplicates(["dataset", "method"])
     fewer = fits[(fits["method"] == EXACT) & (fits["n"] < fits["rows"])].sort_values("n")
     fewer = fewer.drop_duplicates("dataset", keep="last")
     methods = [name for name in rivals["method"].unique() if name not in OTHERS]
-    if (rivals.loc[rivals["method"] == EXACT, "n"] < n).any():
+    if ((rivals["method"] == EXACT) & (rivals["n"] < rivals["rows"])).any():
         methods.append(FEWER)
     chosen = pd.concat([best, fewer.assign(method=FEWER)]).set_index(["dataset", "method"])
     pairs = pd.MultiIndex.from_product([known.index, methods], names=["dataset", "method"])

@@ -76,6 +76,14 @@ def test_what_no_size_fits_has_the_score_of_the_linear_model(of):
     assert within(of, "gaussian", 16000, 0.001).empty
 
 
+def test_a_map_that_is_no_better_than_linear_on_held_out_rows_is_linear():
+    lines, chosen = planted()
+    chosen.loc[chosen["method"] == "orf", "held_out"] = 0.0
+    found = within(cells(lines, chosen), "gaussian", 16000, 0.5).set_index("method").loc["orf"]
+    assert (found["D"] == 0).all()
+    assert (found["r"] == 0).all()
+
+
 def test_exact_on_fewer_rows_has_the_most_rows_that_fit(of):
     shares = table_of(within(of, "gaussian", 16000, 0.1))
     assert_allclose(shares[FEWER], 0.5)
