@@ -103,15 +103,17 @@ def solvers(name: str | None, form: str) -> None:
 
     With a NAME, show that solver in full with its parameters.
     """
-    from kfeat.solvers import SOLVERS
+    from kfeat.experiments.component import registries
+
+    known = registries()["solver"]
 
     def role(name: str) -> str:
-        return "exact" if SOLVERS[name].needs_kernel else "mapped"
+        return "exact" if known[name].needs_kernel else "mapped"
 
     def facts(name: str) -> Facts:
-        return {"key in a config": f"solvers.{role(name)}", "out of core": SOLVERS[name].out_of_core}
+        return {"key in a config": f"solvers.{role(name)}", "out of core": known[name].out_of_core}
 
-    _show("solver", name, form, facts, f"solvers:\n    {role(name) if name in SOLVERS else ''}: {{}}")
+    _show("solver", name, form, facts, f"solvers:\n    {role(name) if name and name in known else ''}: {{}}")
 
 
 def _show(part: str, name: str | None, form: str, facts: Callable[[str], Facts], place: str) -> None:

@@ -1,6 +1,7 @@
 """A dataset: how its files are read, raw, as they have it, and ready for maps and solvers."""
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -166,18 +167,25 @@ def repeated(names: Iterable[str]) -> list[str]:
     return sorted(name for name, n in Counter(names).items() if n > 1)
 
 
+def holds_strings(X: Matrix) -> bool:
+    """Return whether X is a column of strings: rows for an ObjectKernel."""
+    return bool(X.dtype.kind == "U" and X.shape[1:] == (1,))
+
+
 CHECKED_ROWS = 4096  # checked together, so that a check needs no second copy of the data
 ADVICE = "fill in or drop missing values before kfeat reads them"
 
 
 def check_finite_matrix(X: Matrix, place: str, start: int = 0) -> None:
-    """Raise DataError naming row and column (from 1) of the first NaN or infinity in X (n, d).
+    """Raise DataError naming row and column (from 1) of the first NaN or infinity among the numbers X (n, d).
 
     `place` begins the message, and `start` is the number of rows before X.
     """
     from scipy.sparse import issparse
     from sklearn.utils import gen_batches
 
+    if holds_strings(X):
+        return
     if issparse(X):
         bad = np.flatnonzero(~np.isfinite(X.data))
         if len(bad):
@@ -378,10 +386,12 @@ def fingerprint_of(parts: Mapping[str, Part], label_names: tuple[str, ...] = ())
 
 
 def matrix_digest(X: Matrix) -> bytes:
-    """Return the three digests of a matrix's non-zeros: counts per row, columns, values."""
+    """Return the three digests of a matrix's non-zeros: counts per row, columns, values; of strings, one."""
     from scipy.sparse import csr_array
     from sklearn.utils import gen_batches
 
+    if holds_strings(X):
+        return hashlib.sha256(json.dumps(X.tolist()).encode()).digest()
     counts, columns, values = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
     for batch in gen_batches(X.shape[0], DIGEST_ROWS):
         block = csr_array(X[batch], copy=True)

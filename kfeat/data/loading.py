@@ -184,7 +184,8 @@ def returned(source: LoaderSource) -> Raw:
     with as_data_errors(where, "arrays"), naming(where):
         labels, words = coded_labels(values[1::2])
         both = chain.from_iterable(zip(map(numbers_of, values[::2]), labels, strict=True))
-        parts = parts_of(dict(zip(names, both, strict=True)), Variables(X=names[0], y=names[1]), where)
+        variables = Variables(X=names[0], y=names[1])
+        parts = parts_of(dict(zip(names, both, strict=True)), variables, where, strings=True)
         coding = Coding("regression", parts["train"].X.shape[1], label_names=words)
         for part in parts.values():
             check_part(part, where, coding.width)
@@ -192,13 +193,18 @@ def returned(source: LoaderSource) -> Raw:
 
 
 def numbers_of(X: Any) -> Matrix:
-    """Return the rows that a loader returns as an array or CSR; raises DataError for a frame with words."""
+    """Return the rows that a loader returns as an array or CSR; raises DataError for a frame with words.
+
+    A list or an array of strings becomes a column of them.
+    """
     from scipy.sparse import csr_array, issparse
 
     if issparse(X):
         return csr_array(X, copy=True)  # it is sorted in place later
-    if not hasattr(X, "iloc"):
-        return np.asarray(X)
+    if not hasattr(X, "columns"):
+        rows = np.asarray(X)
+        strings = rows.ndim == 1 and len(rows) > 0 and all(isinstance(row, str) for row in X)
+        return rows.astype(str)[:, None] if strings else rows
     for i in range(X.shape[1]):
         if not are_numbers(cells := X.iloc[:, i]):
             raise words_error(cells, "the loader must return numbers")

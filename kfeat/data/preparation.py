@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
 from kfeat.batches import release, unnamed_file, written
-from kfeat.data.dataset import Dataset, Indices, Matrix, Raw, block_rows
+from kfeat.data.dataset import Dataset, Indices, Matrix, Raw, block_rows, holds_strings
 from kfeat.data.protocol import Against, Divide, Fair, Protocol, Step, shuffled, split_indices
 from kfeat.errors import DataError
 
@@ -263,6 +263,8 @@ def labels_under(raw: Raw, positive: NDArray[Any] | None, train: Indices) -> NDA
 def learn(raw: Raw, protocol: Protocol, train: Indices, positive: NDArray[Any] | None) -> Preparation:
     """Return what the protocol learns from the training rows."""
     drops = protocol.constant_features == "drop"
+    if holds_strings(raw.parts["train"].X) and (drops or protocol.scale):
+        raise DataError(f"{raw.name}: its rows are strings, so the protocol cannot scale or drop features")
     columns = varying_columns(raw, train) if drops else np.arange(raw.n_features)
     dense = any(shifts(transformer_of(step)) for step in protocol.scale)
     chain = tuple(learn_chain(protocol.scale, lambda: raw.blocks(train, columns, dense=dense)))
@@ -281,6 +283,9 @@ def prepared_parts(
     raw: Raw, preparation: Preparation, train: Indices, test: Indices, scratch: Path | None = None
 ) -> tuple[Matrix, Matrix]:
     """Return X of the training and test rows after the protocol's selection of columns and its scaling."""
+    if holds_strings(raw.parts["train"].X):
+        X = np.concatenate([part.X for part in raw.parts.values()])
+        return X[train], X[test]
     chain, dtype = preparation.chain, preparation.dtype
     columns = np.arange(raw.n_features) if preparation.columns is None else preparation.columns
 

@@ -54,10 +54,15 @@ class All(Dealt):
 
 
 class Fraction(Dealt):
-    """A random fraction of the rows trains, max_train rows at most; the rest tests."""
+    """A random fraction of the rows trains, max_train rows at most; the rest tests.
+
+    `deal` is a seed that deals the rows to the two sides once, for all repeats and caps: what is chosen on
+    the training side has not seen a row that tests in any of them.
+    """
 
     kind: Literal["fraction"]
     train: Annotated[float, Gt(0), Lt(1)]
+    deal: Seed | None = None
 
 
 class InOrder(Model):
@@ -147,7 +152,8 @@ def drawn(split: "Official | All | Fraction | Sample | InOrder | Fair") -> bool:
     if isinstance(split, InOrder | Fair):
         return False
     capped = split.max_train is not None or split.max_test is not None
-    return (capped or not isinstance(split, Official | All)) and split.seed is None
+    fixed = isinstance(split, Official | All) or (isinstance(split, Fraction) and split.deal is not None)
+    return (capped or not fixed) and split.seed is None
 
 
 def _whole(number: float) -> float | int:
@@ -321,6 +327,11 @@ def sides(
                 f"{name} has no test file; choose another split, such as {{kind: fraction, train: 0.6}}"
             )
         train, test = order(n_train, 0), order(n_test, n_train)
+    elif isinstance(split, Fraction) and split.deal is not None:
+        n = n_train if split.file else n
+        n_train = int(split.train * n + 1e-9)
+        rows: Rows = shuffled(np.random.default_rng(split.deal), n)
+        train, test = rows[:n_train][order(n_train, 0)], rows[n_train:][order(n - n_train, 0)]
     else:
         n = n_train if split.file else n
         train, test = dealt(split, order(n, 0), name)

@@ -5,6 +5,7 @@ class (`my_map.py:Mine`), and its parameters.
 """
 
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -416,11 +417,13 @@ def registries() -> dict[str, Mapping[str, Any]]:
     """Return the classes by their names in a config, for each part of a trial."""
     # Imported here: they load scikit-learn, which would delay the report of a YAML error.
     from kfeat.experiments.measures import MEASURES
+    from kfeat.experiments.search import Boosting, Search
     from kfeat.kernels import KERNELS
     from kfeat.maps import MAPS
     from kfeat.solvers import SOLVERS
 
-    return {"kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES}
+    solvers = ChainMap({"boosting": Boosting, "search": Search}, SOLVERS)
+    return {"kernel": KERNELS, "map": MAPS, "solver": solvers, "measure": MEASURES}
 
 
 def read_component(entry: Any, part: str, kind: type = object, origin: Origin | None = None) -> Component:

@@ -272,8 +272,9 @@ class Work(NamedTuple):
 
     n of all `rows` are for training, with d features, of which a share is `stored`. A map makes D columns. D
     is None for an exact kernel solver, whose largest problem of two classes has `pair` rows. A measure draws
-    its map `draws` times. Gram matrices of the n rows are kept if `gram` is true. `kind` names the data,
-    kernel, map and solver or measure, and `bytes` is the size of a number that the solver is given.
+    its map `draws` times. Gram matrices of the n rows are kept if `gram` is true, and `cache` bytes of kernel
+    values at most. `kind` names the data, kernel, map and solver or measure, and `bytes` is the size of a
+    number that the solver is given.
     """
 
     kind: tuple[str, ...]
@@ -287,6 +288,7 @@ class Work(NamedTuple):
     generated: int = 0
     draws: int = 0
     gram: bool = False
+    cache: float = inf
     on_disk: bool = False
     bytes: int = 4
 
@@ -346,6 +348,7 @@ def work_of(row: Row, shape: Shape | None = None) -> Work:
         generated=shape.generated,
         draws=measure.get("n_draws", 1) if measure else 0,
         gram="n_rows" in measure or (exact and kernel not in NATIVE),
+        cache=1e6 * (solver.get("cache_mb") or inf),
         on_disk=row.get("memory") == "out_of_core",
         bytes=8 if (row.get("protocol") or {}).get("dtype") == "float64" else 4,
     )
@@ -381,7 +384,7 @@ def peak_bytes(work: Work, available: float) -> int:
         return int(BASE + own(n, D, k, on_disk=True))
     data = 8 * (work.rows * d * work.stored + 2 * work.generated)
     if D is None:
-        gram_rows = min(own(int(work.pair), d, k), CACHE_SHARE * available)
+        gram_rows = min(own(int(work.pair), d, k), CACHE_SHARE * available, work.cache)
         return int(BASE + 2 * data + gram_rows + (8 * n**2 if work.gram else 0))
     features = 10 * n * D if work.draws else 1.5 * work.bytes * work.rows * D + own(n, D, k)
     return int(BASE + data + 16 * d * D + features + (40 * n**2 if work.gram else 0))

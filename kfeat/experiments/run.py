@@ -11,10 +11,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from kfeat.data import LoaderSource, Source, fingerprint, load_raw
+from kfeat.data import LoaderSource, Raw, Source, fingerprint, load_raw
+from kfeat.data.dataset import holds_strings
 from kfeat.data.loading import call_anew
 from kfeat.data.sources import FileSource, dataset_name, entry
 from kfeat.errors import ConfigError, DataError
+from kfeat.experiments.component import Component
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Again, Trial, described, plan
 from kfeat.experiments.quantities import PARTS
@@ -32,16 +34,29 @@ def planned(experiment: Experiment, **access: Any) -> list[Trial]:
 def fingerprints(experiment: Experiment, **access: Any) -> dict[Source, str]:
     """Return the content hash of each dataset; data without a pinned hash are fetched and read.
 
-    Loaders are called. Raises ConfigError if a solver is for another task than the data.
+    Loaders are called. Raises ConfigError if a solver is for another task than the data, and DataError if a
+    kernel cannot compare the strings of a loader.
     """
     for source in experiment.datasets:
         if isinstance(source, LoaderSource):
             call_anew(source)
     check_tasks(experiment.settings, lambda source: known_task(source) or load_raw(source, **access).task)
+    for setting in experiment.settings:
+        for source in setting.datasets:
+            if isinstance(source, LoaderSource):
+                check_kernels(setting.kernels, load_raw(source, **access))
     return {
         source: fingerprint(source) or load_raw(source, **access).fingerprint
         for source in experiment.datasets
     }
+
+
+def check_kernels(kernels: Sequence[Component], raw: Raw) -> None:
+    """Raise DataError for rows that are strings, if a kernel needs vectors or is no kernel on these rows."""
+    X = raw.parts["train"].X
+    for kernel in kernels if holds_strings(X) else ():
+        built = kernel.build()
+        built.resolve(built.operand(X))
 
 
 def plan_from_rows(

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from kfeat import files
 from kfeat.data import Dataset, FileSource, LoaderSource, Protocol, Raw, load_raw
 from kfeat.data.coding import learn_coding, listed
-from kfeat.data.dataset import Part, Reading, format_of
+from kfeat.data.dataset import Part, Reading, format_of, holds_strings
 from kfeat.data.loading import call_anew
 from kfeat.data.preparation import labels_under, learn, positive_classes
 from kfeat.data.protocol import All, Validation, drawn, split_indices
@@ -250,6 +250,8 @@ def setup_of(experiment: Experiment, seed: int, metric: str | None = None, **acc
     if isinstance(source, LoaderSource):
         call_anew(source)
     raw = load_raw(source, **access)
+    if holds_strings(raw.parts["train"].X):
+        raise ConfigError(f"{experiment.path}: a search needs rows of numbers, and these are strings")
     trial = Trial(source, raw.fingerprint, protocol, setting.kernels[0], None, None, 0, experiment.seed)
     y, classes = training_labels(raw, protocol, trial), raw.task == "classification"
     default, why = default_metric(y, classes)

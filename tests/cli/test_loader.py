@@ -1,9 +1,11 @@
 """A config whose data come from a loader: run, resumed, edited, other data, and what fails."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.row import read_rows
 from kfeat.own.training import setup_of
@@ -29,6 +31,39 @@ def broken():
 
 
 FORM = np.asarray
+"""
+
+
+STRINGS = """\
+import numpy as np
+
+from kfeat.kernels import ObjectKernel
+
+
+def load():
+    rng = np.random.default_rng(0)
+    rows = ["".join(rng.choice(list("ACGT"), size=n)) for n in rng.integers(5, 12, size=80)]
+    return rows, ["many" if row.count("A") > 2 else "few" for row in rows]
+
+
+def counts(rows):
+    return np.array([[row.count(letter) for letter in "ACGT"] for row in rows], dtype=float)
+
+
+def shared():
+    return ObjectKernel(lambda A, B: counts(A) @ counts(B).T)
+
+
+def negative():
+    return ObjectKernel(lambda A, B: -counts(A) @ counts(B).T)
+
+
+def one_sided():
+    return ObjectKernel(lambda A, B: counts(A)[:, :1] @ counts(B)[:, 1:2].T)
+
+
+def hamming():
+    return ObjectKernel(lambda A, B: np.array([[np.equal(list(a), list(b)).sum() for b in B] for a in A]))
 """
 
 
@@ -112,6 +147,57 @@ def test_a_search_calls_the_loader_anew_and_no_code_refuses_it(config):
     assert calls() == 2
     refused = refusal("run", config, "--no-code")
     assert "small.yaml, line 2, dataset.loader: 'my_data.py:load' is code, which --no-code refuses" in refused
+
+
+@pytest.fixture
+def of_strings(tmp_path):
+    """Return a function that writes a config of strings with this kernel."""
+    say_once.cache_clear()
+    (tmp_path / "strings.py").write_text(STRINGS)
+
+    def written(kernel):
+        halves = {"kind": "fraction", "train": 0.5, "seed": 0}
+        config = {
+            "title": "Strings",
+            "dataset": {"loader": "strings.py:load"},
+            "protocol": {"split": halves},
+            "kernel": {"name": kernel},
+            "maps": [{"name": "nystrom", "n_components": 4}],
+            "solvers": {"mapped": {"name": "newton"}, "exact": {"name": "libsvm"}},
+            "repeats": 1,
+        }
+        path = tmp_path / "strings.yaml"
+        path.write_text(json.dumps(config))  # which is YAML
+        return path
+
+    return written
+
+
+def test_strings_run_with_a_kernel_of_objects(of_strings):
+    path = of_strings("strings.py:shared")
+    succeed("run", path, "-q")
+    mapped, exact = sorted(read_rows(Path("runs/strings")).values(), key=lambda row: row["map"] is None)
+    assert mapped["accuracy"] > 0.9
+    assert exact["accuracy"] > 0.9
+    path.write_text(path.read_text().replace("strings.py:shared", "gaussian"))
+    with pytest.raises(ConfigError, match="a search needs rows of numbers, and these are strings"):
+        setup_of(load_experiment(path), seed=0)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "sentence"),
+    [
+        ("strings.py:negative", "is not positive semi-definite: on 80 rows its least eigenvalue is -"),
+        ("strings.py:one_sided", "is not symmetric: k(x, y) and k(y, x) differ by"),
+        ("strings.py:hamming", "cannot compare these objects: ValueError"),
+        ("gaussian", "expected rows of real numbers, shape (n, d), got <U11 of shape (80, 1)"),
+    ],
+)
+def test_what_is_no_kernel_of_the_strings_is_refused(kernel, sentence, of_strings):
+    refused = refusal("run", of_strings(kernel), "-q")
+    assert sentence in refused
+    assert "Traceback" not in refused
+    assert not Path("runs/strings/trials.jsonl").exists()
 
 
 def test_the_loaders_of_packages_are_listed(monkeypatch):

@@ -72,6 +72,20 @@ def test_what_the_loader_returned_is_not_changed(toy):
     np.testing.assert_array_equal(np.load("calls.npy"), [0, 1, 2, 0, 0, 0, 0, 3, 0, 5.5, 0, 0, 1, -1])
 
 
+@pytest.mark.parametrize("form", ["{}", "np.array({})", "np.array({}, dtype=object)", "pd.Series({})"])
+def test_strings_are_rows_in_any_form(form, toy):
+    strings = ["ACGT", "CC", "é", "GATTACA", "T", "AA"]
+    source = toy(f"return {form.format(strings)}, y")
+    halves = {"split": {"kind": "fraction", "train": 0.5, "seed": 0}}
+    data = load(source, halves)
+    assert {*data.X_train[:, 0], *data.X_test[:, 0]} == {*strings}
+    assert data.fingerprint == load_raw(toy(f"return {strings}, y")).fingerprint
+    assert data.fingerprint != load_raw(toy(f"return {strings[::-1]}, y")).fingerprint
+    for option in ({"scale": "minmax"}, {"constant_features": "drop"}):
+        with pytest.raises(DataError, match="its rows are strings, so the protocol cannot"):
+            load(source, halves | option)
+
+
 @pytest.mark.parametrize("words", ["np.array(WORDS)[y][:, None]", "pd.Categorical.from_codes(y, WORDS)"])
 def test_words_are_classes(words, toy):
     raw = load_raw(toy(f"return X, {words}"))

@@ -172,6 +172,19 @@ def test_the_rows_to_train_of_one_seed_are_those_tested_by_all_and_left_out_by_s
     assert sorted(on_others[0] + on_others[1]) == list(range(90))
 
 
+def test_rows_that_are_dealt_once_never_change_sides():
+    """Neither between repeats, nor under caps, nor for choices on the training side."""
+    split = {"kind": "fraction", "train": 0.6, "deal": 7, "max_train": 20, "max_test": 10}
+    repeats = [drawn(split, seed) for seed in range(20)]
+    train, test = ({row for repeat in repeats for row in repeat[side]} for side in (0, 1))
+    assert (len(train), len(test)) == (54, 36)
+    assert not train & test
+    assert {(len(rows), len(others)) for rows, others in repeats} == {(20, 10)}
+    choices = drawn({"kind": "validation", "share": 0.25, "of": split}, 3)
+    assert {*choices[0], *choices[1]} <= train
+    assert drawn(split | {"deal": 8}, 0) != repeats[0]
+
+
 def test_labels_follow_their_rows():
     for split in [{"kind": "fraction", "train": 0.5}, {"kind": "official", "max_train": 9}]:
         data = prepare(raw(NUMBERED), protocol(split=split), 1)
@@ -190,6 +203,8 @@ def test_labels_follow_their_rows():
         ({"kind": "official", "max_train": 20, "seed": 1}, False),
         ({"kind": "fraction", "train": 0.6}, True),
         ({"kind": "fraction", "train": 0.6, "seed": 0}, False),
+        ({"kind": "fraction", "train": 0.6, "deal": 0}, False),
+        ({"kind": "fraction", "train": 0.6, "deal": 0, "max_train": 20}, True),
         ({"kind": "sample", "n_train": 50}, True),
         ({"kind": "sample", "n_train": 50, "seed": 0}, False),
     ],

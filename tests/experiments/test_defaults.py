@@ -6,17 +6,12 @@ import pytest
 import yaml
 
 from kfeat.data import Protocol
-from kfeat.experiments.component import Component
-from kfeat.experiments.measures import MEASURES
+from kfeat.experiments.component import Component, registries
 from kfeat.experiments.quantities import PARTS
-from kfeat.kernels import KERNELS
-from kfeat.maps import MAPS
 from kfeat.parameters import parameter_model
 from kfeat.solvers import SOLVERS
 
-REGISTRIES = {
-    "kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES,
-}  # fmt: skip
+REGISTRIES = registries()
 DEFAULTS = yaml.safe_load(Path(__file__).with_name("defaults.yaml").read_text())
 CLASSES = [(part, name, cls) for part, registry in REGISTRIES.items() for name, cls in registry.items()]
 

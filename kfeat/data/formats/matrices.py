@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from kfeat.data.cache import most_content, open_content
 from kfeat.data.coding import Coding, listed
-from kfeat.data.dataset import MOST_SIDE, Contents, Matrix, Part, Reading, Variables, format_of
+from kfeat.data.dataset import MOST_SIDE, Contents, Matrix, Part, Reading, Variables, format_of, holds_strings
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
 from kfeat.text import printable
@@ -77,16 +77,21 @@ def read_member(archive: "np.lib.npyio.NpzFile", name: str, path: Path) -> np.nd
         raise
 
 
-def parts_of(arrays: Mapping[str, Any], names: Variables, file: str) -> dict[str, Part]:
+def parts_of(
+    arrays: Mapping[str, Any], names: Variables, file: str, strings: bool = False
+) -> dict[str, Part]:
     """Return the parts made of the named arrays; those of the test part may both be missing."""
-    parts = {"train": part_of(arrays, names.X, names.y, file)}
+    parts = {"train": part_of(arrays, names.X, names.y, file, strings)}
     if {names.X_test, names.y_test} & set(arrays):
-        parts["test"] = part_of(arrays, names.X_test, names.y_test, file)
+        parts["test"] = part_of(arrays, names.X_test, names.y_test, file, strings)
     return parts
 
 
-def part_of(arrays: Mapping[str, Any], X_name: str, y_name: str, file: str) -> Part:
-    """Return one part; raises DataError when an array is missing, or not real numbers of the right shape."""
+def part_of(arrays: Mapping[str, Any], X_name: str, y_name: str, file: str, strings: bool = False) -> Part:
+    """Return one part; raises DataError when an array is missing, or not real numbers of the right shape.
+
+    X may be a column of strings if `strings` allows it.
+    """
     from scipy.sparse import issparse
 
     X, y = (array_called(name, arrays, file) for name in (X_name, y_name))
@@ -96,7 +101,9 @@ def part_of(arrays: Mapping[str, Any], X_name: str, y_name: str, file: str) -> P
         raise DataError(
             f"{file}: expected {X_name} of two axes and {y_name} of one, got {X.shape}, {y.shape}"
         )
-    return Part(real_array(X, X_name, file), real_array(y, y_name, file))
+    if not (strings and holds_strings(X)):
+        X = real_array(X, X_name, file)
+    return Part(X, real_array(y, y_name, file))
 
 
 def slices(arrays: Mapping[str, Any], names: Variables, file: str, rows: int) -> Iterator[tuple[Matrix, Any]]:

@@ -1,0 +1,209 @@
+"""The study's numbers from its rows: sizes within a budget, the share of the exact gain, ranks, intervals.
+
+Scores are per cent of accuracy, or 100 R^2; seconds are CPU seconds of rows that ran alone. The share that a
+method recovers of what the exact kernel method gains over the linear model is
+
+    r = (score - linear) / (exact - linear), cut to [-1, 2],
+
+which puts accuracy and R^2 on one scale. The unit of every interval is the data set.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf, sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from kfeat.analysis.statistics import KNOWN, Interval, Summary, welch_half_width
+from kfeat.experiments.row import Row, counts_as_timed
+
+EXACT, LINEAR, BOOSTING, FEWER = "exact", "linear", "boosting", "exact on fewer rows"
+OTHERS = (EXACT, LINEAR, BOOSTING)
+PART = ["dataset", "kernel", "n"]  # one data set, kernel and number of training rows: all methods compete
+TUNED = 4000  # training rows at most on which a method chooses for itself
+SHORTEST = 0.02  # seconds: a smaller budget is not judged
+LEAST_GAIN = 1.0  # points that exact has to gain over linear for a share of it
+LOWEST, HIGHEST = -1.0, 2.0  # of a share
+LEVELS = (0.5, 0.8, 0.9, 0.95, 1.0)  # of the performance profiles
+
+
+def results(rows: Iterable[Row]) -> pd.DataFrame:
+    """Return a line per finished trial of the study: its part, method, size D, score and seconds."""
+    return pd.DataFrame([_result(row) for row in rows if row["status"] == "done" and row.get("solver")])
+
+
+def _result(row: Row) -> dict[str, Any]:
+    phases, timed = row["seconds"], counts_as_timed(row)
+    work = ("map_fit", "map_train", "train")
+    predict = sum(phases[name]["cpu"] for name in ("map_test", "predict") if name in phases)
+    return {
+        **_part(row),
+        "method": method_of(row["map"], row["kernel"], row["solver"]),
+        "D": (row["map"] or {}).get("n_components", 0),
+        "repeat": row["repeat"],
+        "score": 100 * _score(row),
+        "seconds": sum(phases[name]["cpu"] for name in work if name in phases) if timed else np.nan,
+        "predict": 1000 * predict / row["n_test"] if timed else np.nan,
+        "memory_mb": row["peak_memory_mb"],
+    }
+
+
+def _score(row: Row) -> float:
+    return float(row["accuracy"] if "accuracy" in row else row["r2"])
+
+
+def _part(row: Row) -> dict[str, Any]:
+    split, kernel = row["protocol"]["split"], row["kernel"] or {"name": LINEAR}
+    return {
+        "dataset": row["dataset"],
+        "task": "classification" if "accuracy" in row else "regression",
+        "kernel": kernel["name"],
+        "n": split.get("of", split).get("max_train") or row["n_train"],
+        "d": row["n_features"],
+    }
+
+
+def choices(rows: Iterable[Row]) -> pd.DataFrame:
+    """Return a line per choice: what a method took for itself, and its score on the rows held out from it."""
+    lines = []
+    for row in rows:
+        if row["status"] == "done":
+            solver, chosen = row["solver"], row["learnt"]["solver"]
+            lines.append(
+                {
+                    **_part(row),
+                    "method": method_of(solver["map"], row["kernel"], solver),
+                    "D": (solver["map"] or {}).get("n_components", 0),
+                    "held_out": 100 * _score(row),
+                    **chosen,
+                }
+            )
+    return pd.DataFrame(lines)
+
+
+def errors(rows: Iterable[Row]) -> pd.DataFrame:
+    """Return the relative error of each map's kernel, by data set and method."""
+    return pd.DataFrame(
+        {
+            "dataset": row["dataset"],
+            "method": method_of(row["map"], row["kernel"], {}),
+            "error": row["kernel_error"]["relative_frobenius"]["value"],
+        }
+        for row in rows
+        if "kernel_error" in row
+    )
+
+
+def method_of(feature_map: Mapping[str, Any] | None, kernel: Any, solver: Mapping[str, Any]) -> str:
+    """Return a method in words: a map with its landmarks or its sequence, exact, linear or boosting."""
+    if feature_map is None:
+        trained = solver.get("solver", solver["name"])
+        if trained.startswith(BOOSTING):
+            return BOOSTING
+        return LINEAR if kernel is None or kernel["name"] == LINEAR else EXACT
+    variants = [feature_map.get("landmarks"), feature_map.get("sequence")]
+    return " ".join([feature_map["name"], *(one for one in variants if one not in (None, "uniform", "mc"))])
+
+
+def cells(lines: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
+    """Return a line per part, method and size: means over the splits, and the score on held-out rows.
+
+    Sizes above `TUNED` rows have the held-out score of `TUNED` rows.
+    """
+    keys = [*PART, "method", "D"]
+    means = lines.groupby(keys, sort=False).agg(
+        task=("task", "first"), d=("d", "first"), splits=("score", "size"), score=("score", "mean"),
+        sd=("score", "std"), seconds=("seconds", "mean"), predict=("predict", "mean"),
+        memory_mb=("memory_mb", "max"),
+    ).reset_index()  # fmt: skip
+    held_out = chosen.set_index(keys)["held_out"]
+    means["held_out"] = held_out.reindex(
+        pd.MultiIndex.from_frame(means[keys].assign(n=means["n"].clip(upper=TUNED)))
+    ).to_numpy()
+    return means
+
+
+def references(of: pd.DataFrame, kernel: str) -> pd.DataFrame:
+    """Return per data set and n the scores of the linear model, and score and seconds of the exact method."""
+    columns = ["dataset", "n"]
+    linear = of[of["method"] == LINEAR].set_index(columns)[["score", "held_out"]]
+    linear = linear.rename(columns={"score": LINEAR, "held_out": "linear_held_out"})
+    exact = of[(of["method"] == EXACT) & (of["kernel"] == kernel)].set_index(columns)
+    wanted = ["task", "score", "seconds", "predict"]
+    named = exact[wanted].rename(columns={"score": EXACT, "predict": "exact_predict"})
+    return named.join(linear, how="inner")
+
+
+def within(of: pd.DataFrame, kernel: str, n: int, budget: float) -> pd.DataFrame:
+    """Return for each data set and map its size for a budget, a share of the exact method's seconds.
+
+    The size is the one with the best score on held-out rows of those whose seconds fit. A map without such a
+    size, or none that is better there than the linear model, is that model, with D = 0. `exact on fewer rows`
+    has the most rows that fit. With `n` rows or, where a data set has fewer, all it has. Data sets with a
+    budget below `SHORTEST` are absent.
+    """
+    of = of[of["n"] <= n]
+    known = references(of, kernel).reset_index().sort_values("n")
+    known = known.drop_duplicates("dataset", keep="last").set_index("dataset")
+    known = known[known["seconds"] * budget >= SHORTEST].rename(columns={"n": "rows", "seconds": "limit"})
+    rivals = of[of["kernel"] == kernel].drop(columns="task").join(known, on="dataset", how="inner")
+    fits = rivals[rivals["seconds"] <= budget * rivals["limit"]]
+    maps = fits[~fits["method"].isin(OTHERS) & (fits["n"] == fits["rows"])].sort_values("D")
+    maps = maps[maps["held_out"] >= maps["linear_held_out"]]
+    best = maps.sort_values("held_out", ascending=False, kind="stable").drop_duplicates(["dataset", "method"])
+    fewer = fits[(fits["method"] == EXACT) & (fits["n"] < fits["rows"])].sort_values("n")
+    fewer = fewer.drop_duplicates("dataset", keep="last")
+    methods = [name for name in rivals["method"].unique() if name not in OTHERS]
+    if ((rivals["method"] == EXACT) & (rivals["n"] < rivals["rows"])).any():
+        methods.append(FEWER)
+    chosen = pd.concat([best, fewer.assign(method=FEWER)]).set_index(["dataset", "method"])
+    pairs = pd.MultiIndex.from_product([known.index, methods], names=["dataset", "method"])
+    lines = (
+        chosen[["D", "score", "predict", "held_out"]].reindex(pairs).reset_index().join(known, on="dataset")
+    )
+    return share_recovered(lines.assign(D=lines["D"].fillna(0), score=lines["score"].fillna(lines[LINEAR])))
+
+
+def share_recovered(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines with r, the share of the exact gain; NaN where that gain is below `LEAST_GAIN`."""
+    gain = lines[EXACT] - lines[LINEAR]
+    r = ((lines["score"] - lines[LINEAR]) / gain.where(gain >= LEAST_GAIN)).clip(LOWEST, HIGHEST)
+    return lines.assign(r=r)
+
+
+def table_of(lines: pd.DataFrame, value: str = "r") -> pd.DataFrame:
+    """Return a value of `within` as a table, a line per data set and a column per method."""
+    return lines.pivot(index="dataset", columns="method", values=value)
+
+
+def interval(values: Iterable[float]) -> tuple[float, Interval]:
+    """Return the mean over data sets and Student's 95 % interval of it."""
+    summary = Summary.of([float(one) for one in values])
+    half = welch_half_width(summary.error, KNOWN) if summary.error else inf
+    return summary.mean, (summary.mean - half, summary.mean + half)
+
+
+def leave_one_out(values: Sequence[float]) -> Interval:
+    """Return the smallest and the largest mean with one data set left out."""
+    numbers = np.asarray(values, dtype=float)
+    means = (numbers.sum() - numbers) / (len(numbers) - 1)
+    return float(means.min()), float(means.max())
+
+
+def profiles(shares: pd.DataFrame, levels: Sequence[float] = LEVELS) -> pd.DataFrame:
+    """Return performance profiles: by method the share of the data sets on which r reaches each level."""
+    known = shares.dropna(how="all")
+    return pd.DataFrame({level: (known >= level).mean() for level in levels})
+
+
+def average_ranks(scores: pd.DataFrame) -> pd.Series:
+    """Return the average rank of each method over the data sets, the best first; ties share a rank."""
+    return scores.round(9).rank(axis=1, ascending=False).mean().sort_values()
+
+
+def critical_difference(methods: int, datasets: int, level: float = 0.95) -> float:
+    """Return Nemenyi's q sqrt(k (k + 1) / (6 N)) for k methods on N data sets (Demsar, JMLR 2006)."""
+    q = stats.studentized_range.ppf(level, methods, inf) / sqrt(2)
+    return float(q * sqrt(methods * (methods + 1) / (6 * datasets)))
