@@ -281,7 +281,7 @@ class Search:
         self._spare = SPARE * self._budget
         own, linear = own_candidates(kernels, maps, facts, MOST_OWN), linear_model(facts)
         sizes = rungs(facts.n_train, facts.rarest)
-        self._score(linear, sizes[0], end=max(self._search_end, start + AT_LEAST))
+        self._score(linear, sizes[0], end=max(self._search_end, monotonic() + AT_LEAST))
         self._candidates([*advised(facts, ADVISED * self._budget), *own], sizes)
         best = self._best()
         if best is None:
@@ -396,15 +396,19 @@ class Search:
         return seconds < SURE * min(most * self._budget, self._search_end - monotonic())
 
     def _begins(self, candidate: Candidate, n: int, scored: Sequence[Scored]) -> bool:
-        """Return whether there is most likely time for a new candidate, by another of its kind."""
+        """Return whether there is most likely time for a new candidate, by another of its kind.
+
+        Another kernel or map may take twice as long. Before any map only a small one begins.
+        """
         kind = candidate.exact, candidate.linear
         kin = [
             one for one in scored if (one.candidate.exact, one.candidate.linear) == kind and not one.reason
         ]
         if not kin:
-            return True
+            return candidate.size <= FIRST_SIZE
         nearest = min(kin, key=lambda one: abs(log(one.n / n)))
         seconds = like(nearest, candidate).seconds * grown(nearest, n)
+        seconds *= 1 if nearest.candidate.name == candidate.name else 2
         return self._in_time(len(PATHS["C", candidate.exact]) * seconds, ONE_CANDIDATE)
 
     def _fits(self, one: Scored, n: int, best: bool = True) -> bool:
