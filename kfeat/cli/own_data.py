@@ -147,7 +147,7 @@ def new(
 @click.argument("config", type=_FILE)
 @options.overrides
 @click.option("--budget", metavar="TIME", default="5m", show_default=True, callback=options.seconds,
-              help="The wall time of the search, after the data are read (30s, 10m, 2h).")  # fmt: skip
+              help="The wall time of the search, with the reading of the data (30s, 10m, 2h).")  # fmt: skip
 @click.option("--out", type=_FILE, metavar="TUNED",
               help="The config to write; by default, beside CONFIG, its name with _tuned.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0, max=2**31 - 1), default=0, show_default=True,
@@ -176,6 +176,7 @@ def tune(
     continues it. Test rows are not used to choose. A linear model and scikit-learn's boosting are trained
     beside the best.
     """
+    start = monotonic()
     from kfeat.experiments.config import load_experiment
     from kfeat.experiments.schedule import physical_cores
     from kfeat.files import new_file
@@ -199,8 +200,9 @@ def tune(
     options.say_on_interrupt("scored candidates are kept, and the same command continues")
     began, scorer = monotonic(), ScorerProcess(threads or physical_cores(), **setup.bench(seed, access))
     try:
-        say = None if quiet else partial(_say, setup.metric, monotonic())
-        search = Search(scorer, folder / f"{setup.identity}.log", budget, seed, say)
+        say = None if quiet else partial(_say, setup.metric, start)
+        left = max(budget - (monotonic() - start), budget / 2)
+        search = Search(scorer, folder / f"{setup.identity}.log", left, seed, say)
         found = search.run(setup.kernels, setup.maps)
         taken = preferred(found, prefer)
         end = max(began + budget, monotonic() + _PAGE * budget)

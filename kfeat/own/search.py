@@ -277,7 +277,9 @@ class Search:
         if answer is None or "failed" in answer:
             raise ConfigError(f"the data cannot be used: {answer['failed'] if answer else 'no answer'}")
         facts = self._facts = Facts(**answer)
-        self._end = start + max(self._budget - CLOSING * bool(facts.n_test), 0.9 * self._budget)
+        self._began = monotonic() - start  # seconds; on a busy machine the closing takes longer too
+        closing = max(CLOSING, self._began) if facts.n_test else 0.0
+        self._end = start + self._budget - min(closing, SPARE * self._budget)
         self._spare = SPARE * self._budget
         own, linear = own_candidates(kernels, maps, facts, MOST_OWN), linear_model(facts)
         sizes = rungs(facts.n_train, facts.rarest)
@@ -349,7 +351,9 @@ class Search:
                 return
             else:
                 exact = next((one for one in known if one.exact), None)
-                draws = exact is None or self._begins(exact, sizes[0], scored)
+                draws = (
+                    self._begins(exact, sizes[0], scored) if exact else self._in_time(self._began / 2, 1.0)
+                )
                 step = best and begun and self._next_step(best, scored, sizes)
                 if step and (new % 2 or not draws):
                     self._score(*step)
@@ -405,7 +409,7 @@ class Search:
             one for one in scored if (one.candidate.exact, one.candidate.linear) == kind and not one.reason
         ]
         if not kin:
-            return candidate.size <= FIRST_SIZE
+            return candidate.size <= FIRST_SIZE and self._in_time(self._began / 2, 1.0)
         nearest = min(kin, key=lambda one: abs(log(one.n / n)))
         seconds = like(nearest, candidate).seconds * grown(nearest, n)
         seconds *= 1 if nearest.candidate.name == candidate.name else 2
