@@ -142,12 +142,13 @@ def leaders(scored: Sequence[Scored], n: int, exact: bool) -> list[Scored]:
 def winner(scored: Iterable[Scored]) -> Scored | None:
     """Return the best candidate on the largest number of rows reached, or on a third of it.
 
-    More rows rarely harm, so a better score on a third of them counts more than a worse one on all. Of equal
-    scores the one with the fewest features wins, and an exact method before all maps; times would not be
+    More rows rarely harm, so a better score on a third of them counts more than a worse one on all. A linear
+    model, which takes no time on all rows, does not tell how many the others have reached. Of equal scores
+    the one with the fewest features wins, and an exact method before all maps; times would not be
     reproducible.
     """
     good = [one for one in scored if not one.reason]
-    least = max((one.n for one in good), default=0) // ETA
+    least = max((one.n for one in good if not one.candidate.linear), default=0) // ETA
     good = [one for one in good if one.n >= least]
     return max(good, key=lambda one: (one.score, -one.candidate.size), default=None)
 

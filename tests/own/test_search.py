@@ -222,6 +222,8 @@ def test_the_winner_is_the_best_on_the_most_rows_or_on_a_third_of_them():
     assert winner([few, many, replace(many, seconds=9.0)]) == many
     assert winner([few, third, many]) == third
     assert winner([replace(many, reason="no")]) is None
+    linear = replace(many, candidate=Candidate("own", {"name": "linear"}, None, "logistic"))
+    assert winner([few, linear]) == few  # a linear model on more rows hid what was better
 
 
 def test_the_usual_come_first_on_each_scaling_then_on_the_best_and_every_step_is_a_neighbour():
