@@ -189,7 +189,7 @@ def _search(_: str) -> str:
     for row in rows:
         search, _, other = row["what"].partition(" : ")
         if search == "search of 60 s":
-            ours, theirs = re.findall(r"\d+\.\d\d", row["note"])[:2]
+            ours, theirs = re.findall(r"-?\d+\.\d\d", row["note"])[:2]
             lines.setdefault(row["shape"], {"kfeat": ours})[other] = theirs
     others = ["kfeat", *dict.fromkeys(other for line in lines.values() for other in line if other != "kfeat")]
     cells = [

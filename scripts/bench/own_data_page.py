@@ -19,7 +19,7 @@ from scripts.bench.report import record, save_part, save_summary
 
 SHOWN = {"grid": "o", "HistGradientBoosting": "s"}  # contenders of the figure, and their marks
 NOTE = re.compile(
-    r"(?P<score>[\d.]+), the other (?P<other_score>[\d.]+); (?P<gap>[-+.\d]+)(?: ± (?P<half>[\d.]+))?"
+    r"(?P<score>[-\d.]+), the other (?P<other_score>[-\d.]+); (?P<gap>[-+.\d]+)(?: ± (?P<half>[\d.]+))?"
 )
 
 
@@ -27,9 +27,15 @@ NOTE = re.compile(
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 def page(folder: Path, files: tuple[Path, ...]) -> None:
-    """Write own_data.md, own_data.json and own_data.svg below FOLDER, and its summary."""
+    """Write own_data.md, own_data.json and own_data.svg below FOLDER, and its summary.
+
+    What was published of tables that no file has stays.
+    """
     rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     published = [{"threads": 2, **row} for row in own_data.over_splits(rows)]
+    measured = {row["shape"] for row in published}
+    earlier = json.loads((folder / "own_data.json").read_text(encoding="utf-8"))["rows"]
+    published = [row for row in earlier if row["shape"] not in measured] + published
     ours = pd.DataFrame(rows).drop_duplicates(["shape", "split", "score"])
     seconds = float(ours["kfeat_s"].sum() + sum(row["other_s"] for row in rows))
     about = f"{own_data.__doc__}\n\n![Differences, and accuracy against seconds at size](own_data.svg)"
