@@ -50,6 +50,7 @@ POSTPONED = frozenset(
         "sklearn.cluster",
         "sklearn.metrics",
         "sklearn.model_selection",
+        "sklearn.preprocessing",
         "sklearn.svm",
     }
 )

@@ -10,8 +10,8 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn import model_selection
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 
 from kfeat.errors import DataError
 from kfeat.kernels import Kernel
@@ -153,7 +153,8 @@ class Search(Solver):
                 kernel=kernel, n_components=n_components, random_state=seed
             )
             X = feature_map.fit(X, y).transform(X)
-        cutter = KFold if self.task == "regression" else StratifiedKFold
+        regression = self.task == "regression"
+        cutter = model_selection.KFold if regression else model_selection.StratifiedKFold
         folds = cutter(FOLDS, shuffle=True, random_state=seed)
         low, high = (COSTS if self.solver in ("newton", "libsvm") else ALPHAS)[wide]
         grid = [10.0**k for k in range(low, high + 1)]
@@ -168,13 +169,13 @@ class Search(Solver):
             found = RidgeCV(*ends, folds=FOLDS, random_state=seed).fit(X, y)
             score = 1 - float(found.cv_errors_.min()) / float(np.var(y))
         elif self.solver == "kernel_ridge":
-            search = GridSearchCV(KernelRidge(kernel), {"alpha": grid}, cv=folds, error_score=-np.inf).fit(
-                X, y
-            )
+            search = model_selection.GridSearchCV(
+                KernelRidge(kernel), {"alpha": grid}, cv=folds, error_score=-np.inf
+            ).fit(X, y)
             found, score = search.best_estimator_, float(search.best_score_)
         else:
             trees = Boosting("regression" if self.task == "regression" else "classification")
-            search = GridSearchCV(trees, TREES, cv=folds).fit(X, y)
+            search = model_selection.GridSearchCV(trees, TREES, cv=folds).fit(X, y)
             values = {name: float(value) for name, value in search.best_params_.items()}
             return Trained(kernel, feature_map, search.best_estimator_, float(search.best_score_), values)
         values = found.learnt_parameters() or {"alpha": found.alpha}

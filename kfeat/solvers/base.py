@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from pydantic import FiniteFloat
 from scipy import special
 from scipy.sparse import issparse
-from sklearn import metrics
+from sklearn import metrics, preprocessing
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import FunctionTransformer, PowerTransformer
 from sklearn.utils import ClassifierTags, RegressorTags, gen_batches, validation
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -341,7 +340,8 @@ class TargetScale:
             return cls()
         if target == "log" and y.min() < 0:
             raise DataError(f"target: log needs targets of 0 or more, got {y.min():g}; power takes all")
-        chosen = FunctionTransformer(np.log1p, np.expm1) if target == "log" else PowerTransformer()
+        logarithms = preprocessing.FunctionTransformer(np.log1p, np.expm1)
+        chosen = logarithms if target == "log" else preprocessing.PowerTransformer()
         t = chosen.set_output(transform="default").fit_transform(y[:, None])
         return cls(chosen, float(t.min()), float(t.max()))
 

@@ -345,7 +345,7 @@ def test_no_code_is_imported_where_it_is_refused():
 
 
 def test_a_model_file_cannot_keep_it():
-    assert "a model file holds classes of kfeat alone, so my.py:Mine cannot" in refusal(
+    assert "a model file holds classes of kfeat and boosting alone, so my.py:Mine cannot" in refusal(
         "fit", config(), "--model", "m"
     )
 
