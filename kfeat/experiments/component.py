@@ -422,7 +422,7 @@ def registries() -> dict[str, Mapping[str, Any]]:
     from kfeat.maps import MAPS
     from kfeat.solvers import SOLVERS
 
-    solvers = ChainMap({"boosting": Boosting, "search": Search}, SOLVERS)
+    solvers: ChainMap[str, Any] = ChainMap({"boosting": Boosting, "search": Search}, SOLVERS)
     return {"kernel": KERNELS, "map": MAPS, "solver": solvers, "measure": MEASURES}
 
 

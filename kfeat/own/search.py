@@ -47,6 +47,7 @@ ETA = 3
 SMALLEST = 900  # rows of the first rung
 NEAR = 5e-3  # of the score: half a point, or 0.005 of R²; twice this share of an error or a loss
 EXACT_GROWTH, MAP_GROWTH = 10.0, 3.5  # factors of a candidate's time on three times the rows
+MAP_WIDER = 1.7  # exponent of a map's time in D: n D^2 of the Hessian, beside n D of the map
 TOO_LONG = "it took longer than"  # the beginning of the reason of a candidate that was ended
 
 
@@ -87,11 +88,11 @@ def grown(one: Scored, n: float) -> float:
 
 
 def like(one: Scored, candidate: Candidate) -> Scored:
-    """Return what another candidate is expected to take on the same rows: n D^2, as its kin's time tells."""
+    """Return what another candidate is expected to take on the same rows, by the time of its kin."""
     more = max(candidate.size / max(one.candidate.size, 1), 1.0) if candidate.size else 1.0
     turned = {one.candidate.loss, candidate.loss} == {"squares", "huber"}  # from alpha to C, or back
     value = 1 / one.value if turned and one.value else one.value
-    return replace(one, candidate=candidate, value=value, seconds=one.seconds * more**2)
+    return replace(one, candidate=candidate, value=value, seconds=one.seconds * more**MAP_WIDER)
 
 
 def training(one: Scored, n: int) -> float:
@@ -140,17 +141,20 @@ def leaders(scored: Sequence[Scored], n: int, exact: bool) -> list[Scored]:
 
 
 def winner(scored: Iterable[Scored]) -> Scored | None:
-    """Return the best candidate on the largest number of rows reached, or on a third of it.
+    """Return the best candidate; on few rows, one that is better by more than its spread over the folds.
 
-    More rows rarely harm, so a better score on a third of them counts more than a worse one on all. A linear
-    model, which takes no time on all rows, does not tell how many the others have reached. Of equal scores
+    Few rows are fewer than a third of the most that a map or an exact method reached. More rows rarely harm,
+    so a better score on fewer rows counts more than a worse one on all, if it is not luck. Of equal scores
     the one with the fewest features wins, and an exact method before all maps; times would not be
     reproducible.
     """
     good = [one for one in scored if not one.reason]
     least = max((one.n for one in good if not one.candidate.linear), default=0) // ETA
-    good = [one for one in good if one.n >= least]
-    return max(good, key=lambda one: (one.score, -one.candidate.size), default=None)
+
+    def score(one: Scored) -> tuple[float, float]:
+        return one.score - (one.sd if one.n < least else 0.0), -one.candidate.size
+
+    return max(good, key=score, default=None)
 
 
 FIRST_SHARE = 0.2  # the largest share of the budget for the first entries, before any goes up a rung
@@ -158,6 +162,7 @@ ONE_CANDIDATE = 0.25  # share of the budget: a candidate that takes longer is en
 QUICK = 0.04  # share of the budget: candidates that take less go up a rung before slower ones
 ADVISED = 0.3  # share of the budget that the advised method may take to be trained on all rows
 GUIDE = 0.15  # share of the budget for an exact method that cannot be trained on all rows
+KEPT = 0.3  # the largest share of the budget that is kept to train the best on all rows
 SPARE = 0.1  # share of the budget that the linear model and boosting have at least
 CLOSING = 2.0  # seconds that writing the table and the figure takes
 MOST_OWN = 3
@@ -325,9 +330,13 @@ class Search:
 
     @property
     def _search_end(self) -> float:
-        """When the last candidate must be scored, so that the best can be trained."""
+        """When the last candidate must be scored, so that the best can be trained.
+
+        Few rows make an exact method's training seem too long, so at most a share of the budget is kept.
+        """
         best = self._best()
-        return self._end - self._spare - (self._closing(best) if best else 0.0)
+        closing = min(self._closing(best), KEPT * self._budget) if best else 0.0
+        return self._end - self._spare - closing
 
     def _candidates(self, first: Sequence[Candidate], sizes: Sequence[int]) -> None:
         """Score candidates until time is over or nothing gets better, first those that may go up a rung."""

@@ -217,10 +217,11 @@ def test_the_best_third_of_each_kind_goes_up():
     assert second[0].kernel["gamma"] == 3.0  # since there is no time for the best
 
 
-def test_the_winner_is_the_best_on_the_most_rows_or_on_a_third_of_them():
-    many, third, few = scored(900, 0.8, 1.0), scored(300, 0.85, 2.0), scored(100, 0.9, 3.0)
+def test_the_winner_is_the_best_but_on_few_rows_only_by_more_than_its_spread():
+    many, third, few = scored(900, 0.8, 1.0), scored(300, 0.805, 2.0), scored(100, 0.809, 3.0)
     assert winner([few, many, replace(many, seconds=9.0)]) == many
     assert winner([few, third, many]) == third
+    assert winner([replace(few, score=0.816), third, many]).n == 100
     assert winner([replace(many, reason="no")]) is None
     linear = replace(many, candidate=Candidate("own", {"name": "linear"}, None, "logistic"))
     assert winner([few, linear]) == few  # a linear model on more rows hid what was better
