@@ -53,7 +53,7 @@ def draw(published: list[dict[str, Any]], path: Path) -> None:
     with mpl.rc_context(RC):
         figure = Figure(figsize=(9, 4.2), layout="constrained")
         left, right = figure.subplots(1, 2)
-        _gaps(left, rows[~large])
+        _gaps(left, rows[~large & rows["what"].str.startswith("search of 60 s")])
         _at_size(right, rows[large])
         save(figure, [path])
 
