@@ -11,8 +11,8 @@ on the rungs above, and finally steps around the best candidate: more features, 
 Optuna's study keeps all that was scored, so that the same command goes on.
 
 The wall time of a candidate on few rows predicts that on more of them, and that of its training on all rows,
-at whatever load. The best is always one that there is time to train, and nothing begins that would take that
-time away.
+at whatever load. The best is always one that there is time to train. At most a third of the budget is kept
+for it, since a time on few rows makes an exact method's training seem longer than it is.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -160,7 +160,7 @@ def winner(scored: Iterable[Scored]) -> Scored | None:
 FIRST_SHARE = 0.2  # the largest share of the budget for the first entries, before any goes up a rung
 ONE_CANDIDATE = 0.25  # share of the budget: a candidate that takes longer is ended
 QUICK = 0.04  # share of the budget: candidates that take less go up a rung before slower ones
-ADVISED = 0.3  # share of the budget that the advised method may take to be trained on all rows
+ADVISED = 0.25  # share of the budget that the advised method may take to be trained on all rows
 GUIDE = 0.15  # share of the budget for an exact method that cannot be trained on all rows
 KEPT = 0.3  # the largest share of the budget that is kept to train the best on all rows
 SPARE = 0.1  # share of the budget that the linear model and boosting have at least
@@ -330,10 +330,7 @@ class Search:
 
     @property
     def _search_end(self) -> float:
-        """When the last candidate must be scored, so that the best can be trained.
-
-        Few rows make an exact method's training seem too long, so at most a share of the budget is kept.
-        """
+        """When the last candidate must be scored, so that the best can be trained."""
         best = self._best()
         closing = min(self._closing(best), KEPT * self._budget) if best else 0.0
         return self._end - self._spare - closing

@@ -34,10 +34,10 @@ def page(folder: Path, files: tuple[Path, ...]) -> None:
     rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     published = [{"threads": 2, **row} for row in own_data.over_splits(rows)]
     measured = {row["shape"] for row in published}
-    earlier = json.loads((folder / "own_data.json").read_text(encoding="utf-8"))["rows"]
-    published = [row for row in earlier if row["shape"] not in measured] + published
+    earlier = json.loads((folder / "own_data.json").read_text(encoding="utf-8"))
+    published = [row for row in earlier["rows"] if row["shape"] not in measured] + published
     ours = pd.DataFrame(rows).drop_duplicates(["shape", "split", "score"])
-    seconds = float(ours["kfeat_s"].sum() + sum(row["other_s"] for row in rows))
+    seconds = float(ours["kfeat_s"].sum() + sum(row["other_s"] for row in rows)) + 60 * earlier["minutes"]
     about = f"{own_data.__doc__}\n\n![Differences, and accuracy against seconds at size](own_data.svg)"
     save_part("own_data", record(about, published, seconds), folder)
     draw(published, folder / "own_data.svg")

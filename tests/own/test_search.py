@@ -380,6 +380,13 @@ def test_a_winner_that_takes_longer_than_the_budget_gives_way(monkeypatch):
     assert Search(Simulated(monkeypatch, 1.0, False, 2_000), None, 60.0, 0).run().best.candidate.exact
 
 
+def test_times_on_few_rows_that_are_mostly_overhead_do_not_end_a_search(monkeypatch):
+    at = Simulated(monkeypatch, 1.0, True, n_train=9_600)
+    at.training = lambda candidate, n: 0.05 + n**2 / 1e9 if candidate.exact else 0.5
+    Search(at, None, 30.0, 0).run()
+    assert sum(method == "score" for method, *_ in at.asked) > 10
+
+
 def test_the_next_call_goes_on_where_the_last_one_was_interrupted(tmp_path, monkeypatch):
     """Also from a file whose last line is incomplete; nothing is asked twice."""
     monkeypatch.setattr(module, "MOST", 6)
