@@ -121,10 +121,14 @@ def _source(trial: Trial) -> Flat:
 
 def _protocol(trial: Trial) -> Flat:
     """Return the switches by name; each option of a split that is set has its own key, `split.max_train`."""
+    return _flat("", trial.protocol.model_dump(mode="json"))
+
+
+def _flat(prefix: str, options: Flat) -> Flat:
     flat: Flat = {}
-    for key, value in trial.protocol.model_dump(mode="json").items():
-        within = value.items() if isinstance(value, dict) else ()
-        flat |= {f"{key}.{name}": option for name, option in within if option is not None} or {key: value}
+    for key, value in options.items():
+        within = _flat(f"{prefix}{key}.", value) if isinstance(value, dict) else {}
+        flat |= within or ({} if prefix and value is None else {f"{prefix}{key}": value})
     return flat
 
 

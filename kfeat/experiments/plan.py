@@ -254,6 +254,7 @@ NATIVE = ("linear", "polynomial", "gaussian")  # kernels of which LIBSVM keeps n
 TRIAL = 0.05  # seconds of a trial that does nothing
 LIBSVM_ROWS = 50_000  # the estimate of LIBSVM's time grows only linearly beyond so many rows
 DEFAULT_COLUMNS = 100
+SEARCH, SEARCHES = "search", 20  # a solver that chooses trains so often: gammas times folds
 
 
 @dataclass(frozen=True)
@@ -329,10 +330,11 @@ def work_of(row: Row, shape: Shape | None = None) -> Work:
     """Return the work of the trial of a row; without a `shape`, the shape of the data is that in the row."""
     shape = shape or _shape_in(row)
     solver, measure = row.get("solver") or {}, row.get("measure") or {}
-    exact = not row["map"] and row["kernel"] is not None
+    feature_map, name = row["map"] or solver.get("map"), (solver or measure)["name"]
+    exact = not feature_map and row["kernel"] is not None
     method = (
-        row["map"]["name"] if row["map"] else "exact" if exact else "baseline",
-        (solver or measure)["name"],
+        feature_map["name"] if feature_map else "exact" if exact else "baseline",
+        f"{SEARCH} {solver['solver']}" if name == SEARCH else name,
     )
     kernel = row["kernel"]["name"] if row["kernel"] else ""
     n, classes = shape.n_train, len(shape.classes)
@@ -341,7 +343,7 @@ def work_of(row: Row, shape: Shape | None = None) -> Work:
         n=min(measure.get("n_rows") or n, n),
         rows=n + shape.n_test,
         d=shape.n_features,
-        D=None if exact else _columns(row["map"] or {"n_components": shape.n_features}, shape.n_features),
+        D=None if exact else _columns(feature_map or {"n_components": shape.n_features}, shape.n_features),
         k=classes if classes > 2 else 1,
         pair=min(sum(shape.classes[:2]) or 1.0, 1.0) * n,
         stored=shape.stored,
@@ -379,7 +381,7 @@ def peak_bytes(work: Work, available: float) -> int:
     from kfeat.solvers import SOLVERS, Solver  # slow to import
 
     n, d, D, k = work.n, work.d, work.D, work.k
-    own = SOLVERS.get(work.kind[3], Solver).working_bytes
+    own = SOLVERS.get(work.kind[3].removeprefix(f"{SEARCH} "), Solver).working_bytes
     if work.on_disk and D is not None:
         return int(BASE + own(n, D, k, on_disk=True))
     data = 8 * (work.rows * d * work.stored + 2 * work.generated)
@@ -393,6 +395,9 @@ def peak_bytes(work: Work, available: float) -> int:
 def formula(work: Work) -> float:
     """Return the seconds on one core from the sizes alone, correct to a factor of ten."""
     n, d, D = work.n, work.d, work.D
+    if work.kind[3].startswith(SEARCH):
+        kind = (*work.kind[:3], work.kind[3].removeprefix(f"{SEARCH} "))
+        return SEARCHES * formula(work._replace(kind=kind))
     if D is None:
         return TRIAL + 7e-10 * d * n * min(n, LIBSVM_ROWS)
     mapping = 1e-9 * n * D * sqrt(d)  # between maps that multiply by a d x D matrix and those by FFTs

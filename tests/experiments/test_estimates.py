@@ -113,3 +113,13 @@ def test_another_cell_of_its_kind_takes_its_formula_by_their_ratio():
     assert four == pytest.approx(one * formula(four_times) / formula(EXACT))
     unlike = Past([row("a", map={"name": "nystrom", "version": 3})])
     assert unlike.seconds("other", EXACT) == formula(EXACT)
+
+
+def test_a_search_is_priced_as_many_trainings_of_what_it_trains():
+    shape = Shape(1000, 100, 20)
+    nystrom = {"name": "nystrom", "n_components": 64}
+    plain = work_of(row("a", map=nystrom, solver={"name": "newton"}), shape)
+    search = work_of(row("a", solver={"name": "search", "solver": "newton", "map": nystrom}), shape)
+    assert formula(search) == 20 * formula(plain)
+    assert peak_bytes(search, AVAILABLE) == peak_bytes(plain, AVAILABLE)
+    assert search.kind != plain.kind  # rows of one do not teach about the other

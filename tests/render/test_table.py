@@ -212,13 +212,17 @@ def test_the_csv_has_deviations_counts_and_the_intervals_of_ratios(three):
         assert found == pytest.approx(expected, rel=1e-3)
 
 
-def test_data_are_named_by_the_split_in_which_they_differ(write):
-    experiment = load_experiment(write(), ["protocol.split.n_train=[300, 400]"])
+@pytest.mark.parametrize(
+    ("split", "name"),
+    [
+        ("{kind: sample, n_train: %d, n_test: 100}", "split.n_train"),
+        ("{kind: validation, of: {kind: sample, n_train: %d, n_test: 100}}", "split.of.n_train"),
+    ],
+)
+def test_data_are_named_by_the_split_in_which_they_differ(write, split, name):
+    experiment = load_experiment(write(), [f"protocol.split=[{split % 300}, {split % 400}]"])
     found = records(experiment, cells_with(experiment, lambda trial: fake_row(trial, 0.8)))
-    assert {record["dataset"] for record in found} == {
-        "digits, split.n_train = 300",
-        "digits, split.n_train = 400",
-    }
+    assert {record["dataset"] for record in found} == {f"digits, {name} = 300", f"digits, {name} = 400"}
 
 
 def test_a_trial_that_was_stopped_while_predicting_is_no_bound_of_training(experiment, trials, make_rows):
