@@ -6,7 +6,7 @@ change of figures. No row changes. Then `python -m scripts.readme` brings the RE
 
 import click
 
-from kfeat.render.report import PUBLISHED, texts, write_report
+from kfeat.render.report import published_files, texts, write_report
 from scripts.readme import RESULTS, judgements
 
 
@@ -19,9 +19,11 @@ def redraw(every: bool) -> None:
         folder = RESULTS / experiment.name
         if not judgement.has_rows:
             continue
-        made = {name: text for name, text in texts(experiment, cells, folder).items() if name in PUBLISHED}
-        if every or any((folder / name).read_text(encoding="utf-8") != text for name, text in made.items()):
-            write_report(experiment, cells, folder, PUBLISHED)
+        names = published_files(experiment)
+        made = {name: text for name, text in texts(experiment, cells, folder).items() if name in names}
+        changed = any((folder / name).read_text(encoding="utf-8") != text for name, text in made.items())
+        if changed or (every and names):
+            write_report(experiment, cells, folder, names)
             click.echo(folder)
 
 

@@ -51,7 +51,6 @@ OF_LAPLACIAN: list[Entry] = [{"name": "random_fourier"}, {"name": "random_fourie
                              {"name": "nystrom"}]  # fmt: skip
 OF_CUBIC: list[Entry] = [{"name": "tensor_sketch"}, {"name": "tensor_srht"},
                          {"name": "random_maclaurin", "h01": True}, {"name": "nystrom"}]  # fmt: skip
-FIGURE = {"kind": "curves", "y": ["score"], "rows": [], "columns": ["dataset"], "log": ["x"]}
 
 
 class Part(NamedTuple):
@@ -182,7 +181,7 @@ class Plain(yaml.SafeDumper):
 
 def config(asks: str, title: str, settings: Iterable[Entry], **more: Any) -> str:
     """Return a config, with a comment that says what it asks; empty without settings."""
-    value = {"title": f"Study: {title}", **more, "settings": list(settings)}
+    value = {"title": f"Study: {title}", "publish": "rows", **more, "settings": list(settings)}
     text = yaml.dump(value, Dumper=Plain, sort_keys=False, default_flow_style=None, width=10**6)
     return f"# {asks} Written by `python -m scripts.study`.\n{text}" if value["settings"] else ""
 
@@ -210,7 +209,7 @@ def study_configs(of: list[Part], chosen: Chosen) -> dict[str, str]:
         name = "kernels" if part.kernel != GAUSSIAN else part.dataset if part.n else "all_rows"
         groups.setdefault(name, []).append(part)
     found = {
-        f"study_{name}": config(f"{asks} {name}?", name, study_settings(group, chosen), figure=FIGURE)
+        f"study_{name}": config(f"{asks} {name}?", name, study_settings(group, chosen))
         for name, group in groups.items()
     }
     asks = "How large is the error of each map's kernel on rows that the map was not fitted to?"

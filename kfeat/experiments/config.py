@@ -67,7 +67,8 @@ class ExperimentFile(Strict):
     `stand_ins` says which dataset another one replaces, such as `gisette_mnist: Gisette`. Figures say so
     where they name it; tables say so below. `ranking` has the keys of the choices that are ranked by their
     distance from the printed numbers; these get no verdict here. `reference` selects the methods from which
-    the tables of all cells give the difference of each other method.
+    the tables of all cells give the difference of each other method. With `publish: rows` no table and no
+    figure is published beside the rows, since a page is made of the rows of many files.
     """
 
     settings: Annotated[list[Setting], MinLen(1)]
@@ -82,6 +83,7 @@ class ExperimentFile(Strict):
     reference: Selector = {}
     table: TableLayout | None = None
     figure: Figure | None = None
+    publish: Literal["report", "rows"] = "report"
 
     @field_validator("settings")
     @classmethod

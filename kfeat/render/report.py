@@ -292,6 +292,11 @@ def write_report(
         _write(beside(folder), experiment, cells, folder, names)
 
 
+def published_files(experiment: Experiment) -> tuple[str, ...]:
+    """Return the names of the files of a report that are published beside the rows."""
+    return PUBLISHED if experiment.publish == "report" else ()
+
+
 def _write(
     new: Path, experiment: Experiment, cells: Sequence[Cell], folder: Path, names: Sequence[str],
     rows: Iterable[Row] | None = None, pending: Pending | None = None,
@@ -303,7 +308,8 @@ def _write(
     for name, text in texts(experiment, cells, folder, pending).items():
         if name in names:
             (new / name).write_text(text, encoding="utf-8")
-    draw(experiment, cells, [new / name for name in names if name.startswith("figure")])
+    if figures := [new / name for name in names if name.startswith("figure")]:
+        draw(experiment, cells, figures)
 
 
 def texts(
@@ -390,7 +396,8 @@ def publish(
     with replacing_together() as beside:
         for (experiment, trials), rows in zip(plans, all_rows, strict=True):
             cells, folder = summarise(experiment, trials, rows), results / experiment.name
-            _write(beside(folder), experiment, cells, folder, PUBLISHED, rows.values(), pending)
+            names = published_files(experiment)
+            _write(beside(folder), experiment, cells, folder, names, rows.values(), pending)
     return list(map(len, all_rows))
 
 

@@ -73,6 +73,8 @@ def test_only_a_whole_plan_is_published_and_a_publication_that_fails_leaves_the_
     assert set(read_rows(results / experiment.name)) == set(rows)
     old = contents(results)
     assert {Path(name).name for name in old} == {ROWS, *PUBLISHED}
+    publish([(experiment.model_copy(update={"publish": "rows"}), chosen)], runs, tmp_path / "rows")
+    assert {Path(name).name for name in contents(tmp_path / "rows")} == {ROWS}
 
     write_rows(runs / experiment.name, make_rows([0.86] * 5).values())
     with pytest.raises(StoreError, match="not done"):  # the second of two configs
