@@ -29,6 +29,7 @@ from kfeat.survey.study import (
     table_of,
     within,
 )
+from scripts.readme import judgements
 
 Answer = tuple[str, pd.DataFrame]  # a sentence and its table
 GAUSSIAN, MAIN_N, MAIN = "gaussian", 16000, 0.1
@@ -42,6 +43,18 @@ FINER = dict.fromkeys(
     ("orf", "fastfood", "bayesian_quadrature", "positive_features", "optimised_maclaurin"), "random_fourier"
 ) | {"nystrom rpcholesky": "nystrom"}
 ELSEWHERE = {"laplacian": "random_fourier", "polynomial": "tensor_sketch"}  # beside Nystrom, 4,000 rows
+SENTENCES = (  # a paper's, the config and the claim that test it under its conditions, and the two maps here
+    ("Bellet 2020, Nystrom vs. random kernel features", "Nystrom tends to perform better", "bellet_2020/accuracy",
+     "Nystrom scores above random Fourier features on the Gaussian kernel at every c", "nystrom", "random_fourier"),
+    ("Chang et al. 2017, section 5", "weights that are learnt (SES) lower the error of the kernel",
+     "chang_2017/figure1", "SES has a smaller kernel error than MC at every D", "bayesian_quadrature",
+     "random_fourier"),
+    ("Pham & Pagh 2013, section 4.1", "Tensor Sketch has a smaller error than Random Maclaurin",
+     "pham_pagh_2013/figure1", "Tensor Sketch's error (Frobenius norm, 2,000 rows) is smaller than Random "
+     "Maclaurin's on all six kernels at every D", "", ""),
+    ("Kar & Karnick 2012, section 6.1", "H0/1 scores better with few features", "kar_karnick_2012/figure2",
+     "On Spambase H0/1 scores above RF at D = 10", "", ""),
+)  # fmt: skip
 DRAWN = ("nystrom", "orf", "random_fourier", FEWER)
 
 
@@ -186,7 +199,9 @@ def from_how_many_rows(of: pd.DataFrame) -> Answer:
     onwards = (
         equal.astype(float).fillna(1.0).iloc[:, ::-1].cummin(axis=1).iloc[:, ::-1].where(equal.notna()) == 1
     )
-    told = [f"from {n:,} rows on, on {of_all(onwards.loc[:, :n].any(axis=1))}" for n in equal]
+    told = [
+        f"from {n:,} rows on, on {of_all(onwards.loc[:, :n].any(axis=1))}" for n in N_ROWS if n in equal
+    ]
     text = f"A map loses at most {NEAR} points in half of exact's time {'; '.join(told)}"
     return text, equal.replace({True: "equal", False: "less", np.nan: ""}).reset_index()
 
@@ -258,6 +273,25 @@ def others(of: pd.DataFrame) -> Answer:
     return text, scores[[LINEAR, BOOSTING, EXACT]].assign(**{"best map": maps}).round(2).reset_index()
 
 
+def sentences(of: pd.DataFrame, errors: pd.DataFrame) -> pd.DataFrame:
+    """Return what papers say, how it stands under their own conditions, and here at equal time."""
+    wide = errors.pivot(index="dataset", columns="method", values="error")
+    verdicts = {
+        (judged.experiment.name, item.claim.text): item.verdict
+        for judged in judgements()
+        for item in judged.claims
+    }
+    lines = []
+    for paper, sentence, config, claim, a, b in SENTENCES:
+        table = f"[{verdicts[config, claim]}](../{config}/table.md)"
+        values = difference(of, a, b) if a else None
+        equal = "not in this study" if values is None else f"{number(values)}, {verdict(values)}"
+        error = f"{ratio(wide[a], wide[b])}×" if a else "not in this study"
+        lines.append({"paper": paper, "says": sentence, "under its own conditions": table,
+                      "r at equal time": equal, "kernel error at equal D": error})  # fmt: skip
+    return pd.DataFrame(lines)
+
+
 QUESTIONS = (
     "Which map is best within a share of the exact method's time?",
     "Is it better to take features from the data?",
@@ -293,6 +327,7 @@ def page(lines: pd.DataFrame, chosen: pd.DataFrame, errors: pd.DataFrame, traits
         at_end=int(chosen["at_end"].sum()),
         no_gain=", ".join(shares.index[shares.isna().all(axis=1)]) or "no data set",
         questions=list(zip(QUESTIONS, answers(of, errors, traits), strict=True)),
+        sentences=markdown(sentences(of, errors)),
         profiles=markdown(profiles(shares).sort_values(LEVELS[2], ascending=False).round(2).reset_index()),
         markdown=markdown,
     )
