@@ -147,6 +147,14 @@ def best_map(of: pd.DataFrame, n: int, budget: float) -> pd.DataFrame:
     return able.loc[able.groupby("dataset")["held_out"].idxmax()].set_index("dataset")
 
 
+def used(of: pd.DataFrame) -> pd.Series:
+    """Return which share of the exact method's seconds each map takes at its largest size, on the most rows."""
+    most = of[(of["kernel"] == GAUSSIAN) & (of["n"] == MAIN_N)]
+    exact = most[most["method"] == EXACT].set_index("dataset")["seconds"]
+    largest = most[most["D"] == most["D"].max()].set_index("dataset")["seconds"]
+    return largest / exact.reindex(largest.index)
+
+
 def which_map(of: pd.DataFrame) -> Answer:
     """Answer question 1."""
     told, lines = [], []
@@ -326,6 +334,7 @@ def page(lines: pd.DataFrame, chosen: pd.DataFrame, errors: pd.DataFrame, traits
         n_choices=len(chosen),
         at_end=int(chosen["at_end"].sum()),
         no_gain=", ".join(shares.index[shares.isna().all(axis=1)]) or "no data set",
+        largest=f"{used(of).median():.1%}",
         questions=list(zip(QUESTIONS, answers(of, errors, traits), strict=True)),
         sentences=markdown(sentences(of, errors)),
         profiles=markdown(profiles(shares).sort_values(LEVELS[2], ascending=False).round(2).reset_index()),
