@@ -43,18 +43,37 @@ FINER = dict.fromkeys(
     ("orf", "fastfood", "bayesian_quadrature", "positive_features", "optimised_maclaurin"), "random_fourier"
 ) | {"nystrom rpcholesky": "nystrom"}
 ELSEWHERE = {"laplacian": "random_fourier", "polynomial": "tensor_sketch"}  # beside Nystrom, 4,000 rows
-SENTENCES = (  # a paper's, the config and the claim that test it under its conditions, and the two maps here
-    ("Bellet 2020, Nystrom vs. random kernel features", "Nystrom tends to perform better", "bellet_2020/accuracy",
-     "Nystrom scores above random Fourier features on the Gaussian kernel at every c", "nystrom", "random_fourier"),
-    ("Chang et al. 2017, section 5", "weights that are learnt (SES) lower the error of the kernel",
-     "chang_2017/figure1", "SES has a smaller kernel error than MC at every D", "bayesian_quadrature",
-     "random_fourier"),
-    ("Pham & Pagh 2013, section 4.1", "Tensor Sketch has a smaller error than Random Maclaurin",
-     "pham_pagh_2013/figure1", "Tensor Sketch's error (Frobenius norm, 2,000 rows) is smaller than Random "
-     "Maclaurin's on all six kernels at every D", "", ""),
-    ("Kar & Karnick 2012, section 6.1", "H0/1 scores better with few features", "kar_karnick_2012/figure2",
-     "On Spambase H0/1 scores above RF at D = 10", "", ""),
-)  # fmt: skip
+SENTENCES = (  # of papers, with the config and claim that test each under its conditions, and two maps here
+    (
+        "Bellet 2020, Nystrom vs. random kernel features",
+        "Nystrom tends to perform better",
+        "bellet_2020/accuracy",
+        "Nystrom scores above random Fourier features on the Gaussian kernel at every c",
+        ("nystrom", "random_fourier"),
+    ),
+    (
+        "Chang et al. 2017, section 5",
+        "weights that are learnt (SES) lower the error of the kernel",
+        "chang_2017/figure1",
+        "SES has a smaller kernel error than MC at every D",
+        ("bayesian_quadrature", "random_fourier"),
+    ),
+    (
+        "Pham & Pagh 2013, section 4.1",
+        "Tensor Sketch has a smaller error than Random Maclaurin",
+        "pham_pagh_2013/figure1",
+        "Tensor Sketch's error (Frobenius norm, 2,000 rows) is smaller than Random Maclaurin's on all six "
+        "kernels at every D",
+        None,
+    ),
+    (
+        "Kar & Karnick 2012, section 6.1",
+        "H0/1 scores better with few features",
+        "kar_karnick_2012/figure2",
+        "On Spambase H0/1 scores above RF at D = 10",
+        None,
+    ),
+)
 DRAWN = ("nystrom", "orf", "random_fourier", FEWER)
 
 
@@ -148,7 +167,7 @@ def best_map(of: pd.DataFrame, n: int, budget: float) -> pd.DataFrame:
 
 
 def used(of: pd.DataFrame) -> pd.Series:
-    """Return which share of the exact method's seconds each map takes at its largest size, on the most rows."""
+    """Return which share of exact's seconds each map takes at its largest size, on the most rows."""
     most = of[(of["kernel"] == GAUSSIAN) & (of["n"] == MAIN_N)]
     exact = most[most["method"] == EXACT].set_index("dataset")["seconds"]
     largest = most[most["D"] == most["D"].max()].set_index("dataset")["seconds"]
@@ -207,9 +226,7 @@ def from_how_many_rows(of: pd.DataFrame) -> Answer:
     onwards = (
         equal.astype(float).fillna(1.0).iloc[:, ::-1].cummin(axis=1).iloc[:, ::-1].where(equal.notna()) == 1
     )
-    told = [
-        f"from {n:,} rows on, on {of_all(onwards.loc[:, :n].any(axis=1))}" for n in N_ROWS if n in equal
-    ]
+    told = [f"from {n:,} rows on, on {of_all(onwards.loc[:, :n].any(axis=1))}" for n in N_ROWS if n in equal]
     text = f"A map loses at most {NEAR} points in half of exact's time {'; '.join(told)}"
     return text, equal.replace({True: "equal", False: "less", np.nan: ""}).reset_index()
 
@@ -290,14 +307,15 @@ def sentences(of: pd.DataFrame, errors: pd.DataFrame) -> pd.DataFrame:
         for item in judged.claims
     }
     lines = []
-    for paper, sentence, config, claim, a, b in SENTENCES:
-        table = f"[{verdicts[config, claim]}](../{config}/table.md)"
-        values = difference(of, a, b) if a else None
-        equal = "not in this study" if values is None else f"{number(values)}, {verdict(values)}"
-        error = f"{ratio(wide[a], wide[b])}×" if a else "not in this study"
-        lines.append({"paper": paper, "says": sentence, "under its own conditions": table,
-                      "r at equal time": equal, "kernel error at equal D": error})  # fmt: skip
-    return pd.DataFrame(lines)
+    for paper, sentence, config, claim, maps in SENTENCES:
+        line = {"paper": paper, "says": sentence}
+        line["under its own conditions"] = f"[{verdicts[config, claim]}](../{config}/table.md)"
+        if maps:
+            values = difference(of, *maps)
+            line["r at equal time"] = f"{number(values)}, {verdict(values)}"
+            line["kernel error at equal D"] = f"{ratio(*(wide[name] for name in maps))}×"
+        lines.append(line)
+    return pd.DataFrame(lines).fillna("not in this study")
 
 
 QUESTIONS = (
