@@ -66,6 +66,17 @@ def fake_row(trial: Trial, accuracy: float, **more: Any) -> Row:
 
 
 @pytest.fixture
+def load_text(tmp_path: Path) -> Callable[..., Experiment]:
+    """Load a config of this text."""
+
+    def loader(text: str, *overrides: str, name: str = "own.yaml", **choices: Any) -> Experiment:
+        (tmp_path / name).write_text(text)
+        return load_experiment(tmp_path / name, overrides, **choices)
+
+    return loader
+
+
+@pytest.fixture
 def experiment(write: Callable[..., Path]) -> Experiment:
     """The small experiment with five repeats and a paper's numbers."""
     return load_experiment(write(REPORTED), repeats=5)

@@ -8,7 +8,6 @@ from kfeat.analysis import claim_cases
 from kfeat.analysis.cells import paired
 from kfeat.analysis.claim_cases import references
 from kfeat.errors import ConfigError
-from kfeat.experiments.config import load_experiment
 from kfeat.render.notes import difference
 from tests.cells import cells_with, fake_row
 
@@ -32,17 +31,15 @@ TWO_EXACT = {"{name: libsvm}": "[{name: libsvm}, {name: svc}]"}
 
 
 @pytest.fixture
-def load(tmp_path):
+def load(load_text):
     """Load the config with a reference and with replacements."""
 
-    def loader(reference, replacements=(), **choices):
+    def loader(reference="{map: orf}", replacements=(), **choices):
         text = f"{CONFIG}reference: {reference}\n"
         for old, new in dict(replacements).items():
             assert old in text
             text = text.replace(old, new)
-        path = tmp_path / "maps.yaml"
-        path.write_text(text)
-        return load_experiment(path, **choices)
+        return load_text(text, name="my_maps.yaml", **choices)
 
     return loader
 

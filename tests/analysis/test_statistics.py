@@ -29,10 +29,8 @@ from kfeat.render.paper_table import ratio
 from tests.cells import cells_with, fake_row
 
 
-def test_a_share_of_draws_has_the_interval_of_all_of_them(tmp_path):
-    path = tmp_path / "failures.yaml"
-    path.write_text(
-        """\
+def test_a_share_of_draws_has_the_interval_of_all_of_them(load_text):
+    experiment = load_text("""\
 title: Failures
 dataset: {name: normal, n: 50, d: 3}
 protocol: {split: all}
@@ -41,9 +39,7 @@ maps: [{name: random_fourier, n_components: 8}]
 measure: {name: failure_rate, n_draws: 100}
 repeats: 3
 claims: [{text: Few fail, where: A, of: failure_rate, value: {map: random_fourier}, below: 5}]
-"""
-    )
-    experiment = load_experiment(path)
+""")
 
     def interval(*shares):
         cells = cells_with(experiment, lambda trial: failing(trial, shares[trial.repeat]))

@@ -1,21 +1,16 @@
 import re
+from functools import partial
 
 import pytest
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.config import load_experiment
 from kfeat.experiments.paper import choices
 from tests.switches import SWITCHED
 
 
 @pytest.fixture
-def load(tmp_path):
-    def loader(*overrides):
-        path = tmp_path / "switched.yaml"
-        path.write_text(SWITCHED)
-        return load_experiment(path, overrides)
-
-    return loader
+def load(load_text):
+    return partial(load_text, SWITCHED)
 
 
 def test_every_parameter_that_numbers_depend_on_is_a_switch(load):

@@ -35,6 +35,7 @@ reported:
       where: Table 1
 """
 SOLVERS = "[{name: liblinear, C: 1}, {name: newton, C: 1}]"
+# The table of a paper that prints both times, both speed-ups and D.
 KAR = """
 title: Table 1 of Kar & Karnick
 dataset: digits
@@ -254,20 +255,14 @@ def test_large_ratios_have_no_exponent():
     assert shown(Shown(60.0, True, "> "), time) == "> ~1.0 mins"
 
 
-def kar_and_karnick(tmp_path, text=KAR):
-    """The table of a paper that prints both times, both speed-ups and D."""
-    (tmp_path / "kar.yaml").write_text(text)
-    return load_experiment(tmp_path / "kar.yaml")
-
-
 def kar_row(trial):
     """H0/1 is the quickest."""
     times = 10.0 if trial.map is None else 1.0 if trial.map.parameters["h01"] else 2.0
     return timed(trial, 0.99, {"train": 2 * times, "predict": times})
 
 
-def test_accuracy_both_times_both_speed_ups_and_d_stand_beside_the_papers(tmp_path):
-    experiment = kar_and_karnick(tmp_path)
+def test_accuracy_both_times_both_speed_ups_and_d_stand_beside_the_papers(load_text):
+    experiment = load_text(KAR)
     columns = [*zip(*lines_of(experiment, kar_row), strict=True)][1:]
     assert columns == [
         ("99.00 %", "20.0 secs", "10.0 secs", "–"), ("99.90 %", "18.6s", "3.37s", "–"),
@@ -291,9 +286,9 @@ def test_accuracy_both_times_both_speed_ups_and_d_stand_beside_the_papers(tmp_pa
          "2 quantities, and the table has 1 lines"),
     ],
 )  # fmt: skip
-def test_a_column_has_a_word_and_a_line_for_each_of_its_quantities(tmp_path, old, new, problem):
+def test_a_column_has_a_word_and_a_line_for_each_of_its_quantities(load_text, old, new, problem):
     with pytest.raises(ConfigError, match=re.escape(problem)):
-        kar_and_karnick(tmp_path, KAR.replace(old, new))
+        load_text(KAR.replace(old, new))
 
 
 def test_a_ratio_may_be_against_the_quickest_of_several(two_kernels):

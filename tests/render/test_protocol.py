@@ -2,7 +2,6 @@ import pytest
 
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.errors import ConfigError
-from kfeat.experiments.config import load_experiment
 from kfeat.render.report import render
 from kfeat.render.switches import lines, ranked, render_switches
 from tests.cells import cells_with, fake_row
@@ -33,10 +32,8 @@ SCORES = {"none": (0.91, 0.70), "unit_rows": (0.88, 0.81), "zscore": (0.95, 0.80
 
 
 @pytest.fixture
-def switched(tmp_path):
-    path = tmp_path / "switched.yaml"
-    path.write_text(SWITCHED)
-    return load_experiment(path)
+def switched(load_text):
+    return load_text(SWITCHED)
 
 
 def test_every_switch_is_shown_with_its_status(switched):
@@ -56,11 +53,9 @@ def test_every_switch_is_shown_with_its_status(switched):
     assert found["repeats"].value == "3"
 
 
-def test_values_that_differ_name_where_they_hold(tmp_path):
+def test_values_that_differ_name_where_they_hold(load_text):
     text = SWITCHED.replace("  - protocol: {scale: none", "  - dataset: adult\n    protocol: {scale: none")
-    path = tmp_path / "switched.yaml"
-    path.write_text(text)
-    found = {line.key: line.value for line in lines(load_experiment(path))}
+    found = {line.key: line.value for line in lines(load_text(text))}
     expected = {
         "protocol.scale": "digits: {divide: 16}; adult: none",
         "protocol.split": "{kind: sample, n_train: 300, n_test: 200, seed: 0}",
@@ -89,11 +84,9 @@ def test_the_text_fits_a_terminal_of_100_columns(switched):
 
 
 @pytest.fixture
-def tried(tmp_path):
+def tried(load_text):
     """Three values of one switch, two printed numbers: 90 ± 1 and 80 ± 0.1."""
-    path = tmp_path / "ranked.yaml"
-    path.write_text(RANKED)
-    return load_experiment(path)
+    return load_text(RANKED)
 
 
 def cells_of(experiment, scores=SCORES, lost=""):
@@ -132,12 +125,10 @@ def test_equal_distances_share_a_rank_and_without_all_runs_there_is_none(tried):
     assert "without all of its trials nothing is ranked" in text
 
 
-def test_a_cell_without_the_key_counts_in_every_choice(tmp_path):
-    path = tmp_path / "laws.yaml"
+def test_a_cell_without_the_key_counts_in_every_choice(load_text):
     laws = "name: random_maclaurin, degree_law: [geometric, truncated]"
     text = RANKED.replace("name: random_maclaurin", laws).replace("[protocol.scale]", "[map.degree_law]")
-    path.write_text(text)
-    experiment = load_experiment(path)
+    experiment = load_text(text)
     choices = ranked(experiment, cells_of(experiment))
     assert [choice.values for choice in choices] == [("geometric",), ("truncated",)]
     maps = [cell.trial.describe()["map"] for cell in choices[0].cells]
@@ -148,10 +139,9 @@ def test_the_numbers_of_a_ranking_get_no_verdict(tried):
     assert judge_experiment(tried, cells_of(tried), {}).numbers == []
 
 
-def test_a_ranking_needs_known_keys_and_printed_numbers(tried):
+def test_a_ranking_needs_known_keys_and_printed_numbers(load_text):
     with pytest.raises(ConfigError, match=r"ranking: no trial has the key 'protocol.scal' \(did you mean"):
-        load_experiment(tried.path, ["ranking=[protocol.scal]"])
-    tried.path.write_text(RANKED.replace("[protocol.scale]", "[map.rank]"))
-    other = load_experiment(tried.path)
+        load_text(RANKED, "ranking=[protocol.scal]")
+    other = load_text(RANKED.replace("[protocol.scale]", "[map.rank]"))
     with pytest.raises(ConfigError, match="ranking: no cell with a printed number has map"):
         ranked(other, cells_of(other))

@@ -11,29 +11,17 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind, ttest_rel
 
-from kfeat.experiments.config import load_experiment
 from kfeat.render import report
 from kfeat.render.notes import notes
 from kfeat.render.report import records, render, render_csv
 from kfeat.render.table import MISSING, UNCONVERGED
-from tests.analysis.test_references import CONFIG, FIXED, TWO_MAPPED, accuracies, by_name, row
+from tests.analysis.test_references import FIXED, TWO_MAPPED, accuracies, by_name, row
+from tests.analysis.test_references import load as load_reference
 from tests.cells import cells_with, fake_row
 
 SHOWN = re.compile(r"([-+]\d+\.\d\d) \[(-?\d+\.\d\d), (-?\d+\.\d\d)\]")
 
-
-@pytest.fixture
-def load(tmp_path):
-    def loader(reference="{map: orf}", replacements=(), **choices):
-        text = f"{CONFIG}reference: {reference}\n"
-        for old, new in dict(replacements).items():
-            assert old in text
-            text = text.replace(old, new)
-        path = tmp_path / "my_maps.yaml"
-        path.write_text(text)
-        return load_experiment(path, **choices)
-
-    return loader
+load = load_reference
 
 
 def column(experiment, make=row, title="less ORF"):
@@ -188,11 +176,9 @@ def test_many_tables_do_not_exceed_what_latex_can_keep(load, monkeypatch):
     assert [part.count(r"\end{table}") for part in parts] == [4, 4, 1]
 
 
-def test_the_config_of_the_page_on_papers_has_a_reference(tmp_path):
+def test_the_config_of_the_page_on_papers_has_a_reference(load_text):
     (text,) = re.findall(r"```yaml\n(.*?)```", Path("docs/howto/paper_table.md").read_text(), re.DOTALL)
-    path = tmp_path / "digits.yaml"
-    path.write_text(text)
-    shown = column(load_experiment(path))
+    shown = column(load_text(text))
     assert [name for name, difference in shown.items() if difference == "reference"] == [
         f"ORF, D = {size}" for size in (32, 64, 128, 256)
     ]
