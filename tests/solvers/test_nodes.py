@@ -47,7 +47,7 @@ def test_stored_zeros_of_csr_stay_as_the_package_keeps_them():
 @pytest.mark.parametrize("density", [1.0, 0.3])
 @pytest.mark.parametrize("make", [np.asarray, csr_array])
 def test_memory_is_the_nodes_the_pointers_and_a_few_megabytes(make, density):
-    X = make(features(20_000, 300, density=density, dtype=np.float32))
+    X = make(features(10_000, 300, density=density, dtype=np.float32))
     stored = X.size if isinstance(X, np.ndarray) and density == 1 else np.count_nonzero(X.data)
     if isinstance(X, np.ndarray) and density < 1:
         stored = np.count_nonzero(X)
@@ -55,4 +55,4 @@ def test_memory_is_the_nodes_the_pointers_and_a_few_megabytes(make, density):
     node_rows(X, 1.0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak <= 16 * (stored + 2 * 20_000) + 8 * 20_000 + 8e6
+    assert peak <= 16 * (stored + 2 * 10_000) + 8 * 10_000 + 8e6
