@@ -94,9 +94,11 @@ def draw_degrees(
     else:
         a = terms(kernel, MAX_DEGREE)
         norms = np.quantile(squared_norms(X), (np.arange(QUANTILES) + 0.5) / QUANTILES)
-        with np.errstate(divide="ignore"):  # in logarithms, since powers of norms overflow
-            powers = special.xlogy(np.arange(len(a))[:, None], norms) - 2 * decay(kernel) * norms
-            logs = np.log(a) + special.logsumexp(powers, axis=1)
+        live = np.flatnonzero(a)  # few of the table: 1 / n! is 0 beyond n = 177
+        # In logarithms, since powers of norms overflow.
+        powers = special.xlogy(live[:, None], norms) - 2 * decay(kernel) * norms
+        logs = np.full(len(a), -np.inf)
+        logs[live] = np.log(a[live]) + special.logsumexp(powers, axis=1)
     logs = np.where(np.arange(len(logs)) < first, -np.inf, logs)
     if logs.max() == -np.inf:
         raise UnsupportedKernelError(
