@@ -3,13 +3,11 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.row import Store
 from kfeat.experiments.run import planned
 from kfeat.experiments.trial import run_trial
-from tests.cli.commands import kfeat, refusal, succeed
+from tests.cli.commands import kfeat, succeed
 from tests.switches import SWITCHED
 
 
@@ -24,11 +22,6 @@ def test_the_plan_says_what_each_trial_will_take_and_all_of_them(write):
         r"[\d.]+ MB of memory for the largest trial, 1.\d GB for all at once",
         shown[-1],
     )
-
-
-@pytest.mark.parametrize("size", ["0", "8X", "-1G", "G", "1e3", "8 GB x"])
-def test_a_size_that_is_none_is_refused(write, size):
-    assert "expected a size above 0 such as 800M or 12G" in refusal("run", write(), f"--memory={size}")
 
 
 def test_the_protocol_needs_no_data_and_no_rows():

@@ -81,10 +81,11 @@ def test_partial_publishes_what_is_done_and_shows_the_rest_as_missing(write):
         (["--retime", "--timed-runs", "1"], "exclude each other"),
         (["--force", "--retime"], "exclude each other"),
         (["--retime", "--jobs", "2"], "one at a time"),
-        (
-            ["--engine", "dask", "--scheduler", "tcp://host:8786", "--memory", "2G"],
-            "--memory is for this machine",
-        ),
+        (["--engine", "dask", "--scheduler", "tcp://h:1", "--memory", "2G"], "--memory is for this machine"),
+        (["--engine", "dask", "--scheduler", "tcp://h:1", "--jobs", "2"], "leave --jobs out"),
+        (["--exclusive"], "belong to --engine dask"),
+        (["--scheduler", "tcp://h:1"], "belong to --engine dask"),
+        (["--engine", "carts"], "'local', 'dask'"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(write, options, words):
@@ -101,14 +102,15 @@ def test_a_trial_that_was_done_and_cannot_be_done_again_keeps_its_row(write, cap
     trials = planned(path)
     write_rows(Path("runs/small"), [fake_row(trial, 0.5, timed=False) for trial in trials])
     before = Path("runs/small", ROWS).read_bytes()
+    only = ("--maps", "tensor_sketch", "--no-exact", "--repeats", "1")
     for options, status in ((["--retime", "--time-limit", "0.001s"], 0), (["--force", "--memory", "1M"], 1)):
-        assert kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", *options).exit_code == status
-        assert caplog.text.count("its earlier row, which is done, is kept") == 2
+        assert kfeat("run", path, *only, *options).exit_code == status
+        assert caplog.text.count("its earlier row, which is done, is kept") == 1
         caplog.clear()
         assert Path("runs/small", ROWS).read_bytes() == before
-    forced = kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", "--force", "--time-limit", "0.001s")
+    forced = kfeat("run", path, *only, "--force", "--time-limit", "0.001s")
     assert "stopped" in forced.stderr
-    assert [row["status"] for row in rows()].count("stopped") == 2
+    assert [row["status"] for row in rows()].count("stopped") == 1
 
 
 def test_published_rows_that_cannot_be_read_do_not_stop_a_run(write, caplog):
@@ -261,10 +263,19 @@ def running(process):
         return False
 
 
-def test_a_time_limit_is_one_that_a_clock_can_hold(write):
-    for wrong in ("soon", "0", "366000h", "9" * 400, "1e9", "-5", "nan"):
-        assert "expected" in refusal("run", write(), "--time-limit", wrong)
+@pytest.mark.parametrize(
+    ("option", "told", "values"),
+    [
+        ("--time-limit", "expected", ["soon", "0", "366000h", "9" * 400, "1e9", "-5", "nan"]),
+        ("--memory", "expected a size above 0 such as 800M or 12G", ["0", "8X", "-1G", "G", "1e3", "8 GB x"]),
+        ("--jobs", "or auto", ["0", "-1", "many", "1.5", "9" * 40]),
+    ],
+)
+def test_a_value_that_an_option_cannot_hold_is_refused(write, option, told, values):
+    for wrong in values:
+        assert told in refusal("run", write(), f"{option}={wrong}")
     assert not Path("runs").exists()
+    succeed("run", write(), "--dry-run", "--jobs", "auto")
 
 
 @pytest.mark.slow

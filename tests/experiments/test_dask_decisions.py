@@ -244,21 +244,7 @@ def test_where_no_scheduler_answers_a_sentence_says_so(address, monkeypatch):
     assert "is not a Dask scheduler" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("options", "advice"),
-    [
-        (["--exclusive"], "belong to --engine dask"),
-        (["--scheduler", "tcp://h:1"], "belong to --engine dask"),
-        (["--engine", "dask", "--scheduler", "tcp://h:1", "--jobs", "2"], "leave --jobs out"),
-        (["--engine", "carts"], "'local', 'dask'"),
-    ],
-)
-def test_options_that_do_not_go_together_are_refused(write, options, advice):
-    refused = CliRunner().invoke(main, ["run", str(write()), *options])
-    assert refused.exit_code == 2
-    assert advice in refused.stderr
-
-
+@pytest.mark.slow
 def test_a_scheduler_needs_no_kfeat_to_hand_on_a_trial(trials, tmp_path):
     sent = tmp_path / "task"
     sent.write_bytes(dask_dumps((pickle.loads, pickle.dumps(_Call("children", "key", trials[0])))))
@@ -271,6 +257,7 @@ def test_a_scheduler_needs_no_kfeat_to_hand_on_a_trial(trials, tmp_path):
     assert told.stdout == "loads bytes False\n"
 
 
+@pytest.mark.slow
 def test_a_worker_hands_a_trial_on_without_its_libraries(trials, tmp_path):
     """Its child imports them, and would have to wait until the worker itself had, 2 seconds or more."""
     sent = tmp_path / "task"

@@ -4,9 +4,7 @@ from dataclasses import replace
 from multiprocessing import active_children
 
 import pytest
-from click.testing import CliRunner
 
-from kfeat.cli import main
 from kfeat.data import FileSource
 from kfeat.errors import DataError, EngineError
 from kfeat.experiments.schedule import Local, physical_cores
@@ -91,11 +89,3 @@ def test_auto_is_the_physical_cores_that_this_process_may_use():
         assert physical_cores() == 1
     finally:
         os.sched_setaffinity(0, allowed)
-
-
-@pytest.mark.parametrize("jobs", ["0", "-1", "many", "1.5", "9" * 40])
-def test_jobs_are_a_number_or_auto(write, jobs):
-    refused = CliRunner().invoke(main, ["run", str(write()), "--dry-run", "--jobs", jobs])
-    assert refused.exit_code == 2
-    assert "or auto" in refused.stderr
-    assert CliRunner().invoke(main, ["run", str(write()), "--dry-run", "--jobs", "auto"]).exit_code == 0
