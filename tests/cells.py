@@ -112,3 +112,14 @@ def make_cells(
         return summarise(experiment, trials, make_rows(*scores, **more))
 
     return maker
+
+
+@pytest.fixture
+def figures_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write scores in the place of a figure, which takes most of a second: tests/render draws figures."""
+
+    def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -> None:
+        for path in paths:
+            path.write_text("\n".join(f"{cell.trial.id} {cell.score}" for cell in cells))
+
+    monkeypatch.setattr("kfeat.render.figures.figure.draw", draw)

@@ -49,7 +49,9 @@ class _Warm:
 
     def __init__(self) -> None:
         self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["kfeat.experiments.trial", "kfeat.solvers", "kfeat.own.bench"])
+        self._context.set_forkserver_preload(
+            ["kfeat.experiments.trial", "kfeat.own.bench", "sklearn.datasets"]
+        )
         self.Pipe = self._context.Pipe
         self.Pool = multiprocessing.get_context("spawn").Pool
 

@@ -442,9 +442,8 @@ def claims(n=400):
     return frame
 
 
-def test_rows_count_by_a_weight_from_the_config_to_the_scores(monkeypatch):
-    monkeypatch.setattr(search_module, "MOST", 2)
-    monkeypatch.setattr(bench, "ScorerProcess", Direct)
+@pytest.mark.usefixtures("quick")
+def test_rows_count_by_a_weight_from_the_config_to_the_scores():
     frame = claims()
     succeed("new", "claims.csv", "--target", "paid", "--weight", "exposure")
     (setting,) = load_experiment(Path("claims.yaml")).settings

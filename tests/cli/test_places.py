@@ -86,7 +86,7 @@ CONFIG = {
     "kernel": {"name": "gaussian", "gamma": 0.05},
     "maps": [{"name": "my.py:Mine", "gamma": 0.05}],
     "solvers": {"mapped": {"name": "newton"}},
-    "repeats": 2,
+    "repeats": 1,
 }
 
 
@@ -111,14 +111,14 @@ def test_a_transformer_of_a_file_and_of_a_package_run_beside_those_of_kfeat(capl
     rbf = {"name": "sklearn.kernel_approximation:RBFSampler", "gamma": 0.05}
     maps = [{"name": "my.py:Mine", "gamma": [0.05, 0.1]}, {"name": "orf"}, rbf]
     solvers = {"mapped": {"name": "newton"}, "exact": {"name": "libsvm"}}
-    shown = succeed("run", config(maps=maps, solvers=solvers, repeats=1))
+    shown = succeed("run", config(maps=maps, solvers=solvers))
     for name in ("Mine, gamma = 0.1", "ORF", "RBFSampler", "exact, LIBSVM"):
         assert name in shown.stdout
     assert caplog.messages.count("my.py is imported, since own.yaml names it") == 1
     assert all(row["status"] == "done" for row in rows())
     own = next(row for row in rows() if row["map"] and row["map"]["name"] == "my.py:Mine")
     assert own["map"]["n_components"] == 20  # a default of the constructor, which the config leaves out
-    assert "0 to run" in succeed("run", config(maps=maps, repeats=1)).stderr
+    assert "0 to run" in succeed("run", config(maps=maps)).stderr
 
 
 def test_features_are_those_of_the_class_itself():
@@ -138,7 +138,7 @@ def test_features_are_those_of_the_class_itself():
 
 @pytest.mark.slow
 def test_a_default_that_json_cannot_hold_is_left_out_of_the_row():
-    succeed("run", config(maps=[{"name": "sklearn.impute:SimpleImputer"}], repeats=1))
+    succeed("run", config(maps=[{"name": "sklearn.impute:SimpleImputer"}]))
     assert "missing_values" not in rows()[0]["map"]
     assert rows()[0]["map"]["strategy"] == "mean"
 
@@ -149,7 +149,7 @@ def test_an_edited_file_runs_again_and_says_so(caplog):
     Path("my.py").write_text(SOURCE + "\n# edited\n")
     succeed("run", config())
     assert "my.py:Mine has changed since its rows were made: its trials run again" in caplog.messages
-    assert len(rows()) == 4
+    assert len(rows()) == 2
     assert len({row["map"]["version"] for row in rows()}) == 2
     assert "0 to run" in succeed("run", config()).stderr
     Path("my.py").write_text(SOURCE)
@@ -174,7 +174,7 @@ def test_a_baseline_is_trained_on_the_rows_themselves():
     baselines = [{"name": "sklearn.neighbors:NearestCentroid"}, {"name": "my.py:Nearest"}, {"name": "newton"}]
     kernels = [{"name": "gaussian", "gamma": [0.05, 0.1]}]
     solvers = {"mapped": {"name": "newton"}, "baseline": baselines}
-    shown = succeed("run", config(solvers=solvers, kernel=kernels)).stdout
+    shown = succeed("run", config(solvers=solvers, kernel=kernels, repeats=2)).stdout
     assert "baseline, NearestCentroid" in shown
     found = [row for row in rows() if row["map"] is None]
     assert len(found) == 6  # two repeats of three, once for both kernels
@@ -209,7 +209,7 @@ def test_a_kernel_of_a_file_is_taken_by_nystrom_and_the_exact_solver():
         "gamma": 0.05,
         "scale": [0.5, 2],
     }  # `scale` is a list in a protocol alone
-    assert "scale=0.5" in succeed("run", config(kernel=lists, maps=maps[:1], repeats=1), "--dry-run").stdout
+    assert "scale=0.5" in succeed("run", config(kernel=lists, maps=maps[:1]), "--dry-run").stdout
     refused = refusal("run", config(kernel={"name": "my.py:Kernel"}, maps=[{"name": "orf"}]))
     assert "orf cannot approximate the my.py:Kernel kernel; maps that can: nystrom" in refused
 
@@ -255,8 +255,8 @@ class Products(FeatureMap):
 def test_classes_of_kfeats_own_bases_are_used_as_they_are():
     Path("derived.py").write_text(DERIVED)
     maps = [{"name": name} for name in ("derived.py:Products", "random_maclaurin", "nystrom")]
-    succeed("run", config(kernel={"name": "derived.py:Square"}, maps=maps, repeats=1))
-    succeed("run", config(kernel={"name": "polynomial", "degree": 2}, maps=maps[2:], repeats=1), "--out", "b")
+    succeed("run", config(kernel={"name": "derived.py:Square"}, maps=maps))
+    succeed("run", config(kernel={"name": "polynomial", "degree": 2}, maps=maps[2:]), "--out", "b")
     scores = {row["map"]["name"]: row["accuracy"] for row in rows()}
     assert scores.keys() == {"derived.py:Products", "random_maclaurin", "nystrom"}
     refused = refusal("run", config(maps=maps[:1]))
@@ -308,7 +308,7 @@ FAULTS = {
 
 def test_a_map_that_fails_is_a_failed_row_with_the_line():
     maps = [{"name": "my.py:Mine", "fault": list(FAULTS)}, {"name": "orf"}]
-    assert kfeat("run", config(maps=maps, repeats=1)).exit_code == 1
+    assert kfeat("run", config(maps=maps)).exit_code == 1
     reasons = {row["map"]["fault"]: row["reason"] for row in rows() if row["status"] == "failed"}
     lines = SOURCE.split("\n")
     where = {fault: lines.index("class Mine(TransformerMixin, BaseEstimator):") + 1 for fault in FAULTS}
@@ -403,7 +403,7 @@ def test_the_page_on_own_maps_does_what_it_says():
 def test_two_dask_workers_give_the_same_rows():
     maps = [{"name": "my.py:Mine", "gamma": [0.05, 0.1]}, {"name": "orf"}]
     solvers = {"mapped": {"name": "newton"}, "baseline": {"name": "my.py:Nearest"}}
-    command = [sys.executable, "-m", "kfeat", "run", str(config(maps=maps, solvers=solvers))]
+    command = [sys.executable, "-m", "kfeat", "run", str(config(maps=maps, solvers=solvers, repeats=2))]
     for more in (["--out", "here"], ["--out", "there", "--engine", "dask", "--jobs", "2"]):
         subprocess.run([*command, *more], check=True, capture_output=True)
     here, there = (

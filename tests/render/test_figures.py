@@ -349,16 +349,16 @@ def test_methods_of_several_settings_have_axes_each(drawn):
 
 
 def test_reports_of_measures(load, tmp_path):
-    """A hundred cells: tables by setting, no empty columns, files of a sane size."""
+    """Nearly fifty cells: tables by setting, no empty columns, files of a sane size."""
     experiment = load(
-        KERNELS.replace("[16, 64]", "[16, 32, 64]")
+        KERNELS.replace("degree: [2, 3, 4]", "degree: [2, 3]").replace("[16, 64]", "[16, 32, 64]")
         + "measure: {name: kernel_error}\nfigure: {kind: curves, y: [score], rows: [dataset]}\n"
     )
     cells = cells_of(experiment)
     write_report(experiment, cells, tmp_path / "report")
     text = (tmp_path / "report" / "table.md").read_text()
     assert text.startswith("# Two datasets\n\n### digits, <x, y>^2\n\n| method ")
-    assert text.count("### ") == 12
+    assert text.count("### ") == 8
     error = (
         "- relative kernel error (Frobenius): sqrt(sum (z_i·z_j - k_ij)² / sum k_ij²) over the pairs i != j"
     )
@@ -374,8 +374,8 @@ def test_reports_of_measures(load, tmp_path):
         r"\caption{Two datasets. digits, $\langle x,y\rangle^2$. Mean $\pm$ standard deviation over 5 runs"
         in latex
     )
-    assert latex.count(r"\begin{table}") == latex.count(r"\label{tab:own") == 12
-    assert len(set(re.findall(r"\\label\{.*", latex))) == 12
+    assert latex.count(r"\begin{table}") == latex.count(r"\label{tab:own") == 8
+    assert len(set(re.findall(r"\\label\{.*", latex))) == 8
     sizes = {name: (tmp_path / "report" / name).stat().st_size for name in FILES}
     assert all(200 < size < 1_000_000 for size in sizes.values())
     assert all(sizes[name] > 20_000 for name in ("figure.png", "figure.svg"))
@@ -411,6 +411,7 @@ def test_long_titles_and_labels_stay_inside_the_figure(drawn, kind):
     assert min(box.height for box in axes_boxes) > 80
 
 
+@pytest.mark.slow
 def test_quantities_below_each_other_in_twelve_panels(load):
     experiment = load(TWELVE)
     with rc_context(RC):

@@ -59,6 +59,7 @@ def test_a_block_that_fails_leaves_everything_as_it_was(tmp_path):
         replace_files(tmp_path, "c")
 
 
+@pytest.mark.usefixtures("figures_of_words")
 def test_only_a_whole_plan_is_published_and_a_publication_that_fails_leaves_the_old_one(
     experiment, trials, make_rows, tmp_path
 ):

@@ -109,6 +109,7 @@ def test_the_text_fits_a_terminal(experiment, make_cells, words):
     assert max(map(len, text.splitlines())) <= LONGEST + 2
 
 
+@pytest.mark.usefixtures("figures_of_words")
 def test_the_markdown_of_a_table_ends_with_the_verdicts(experiment, make_cells, tmp_path):
     because = {"above": 86, "explanation": "Since a < b | c.", "evidence": [f"{experiment.name}#cold"]}
     cold = {"id": "cold", "kind": "own", "above": 80, "bound_before": "above 90"}
