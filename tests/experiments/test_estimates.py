@@ -36,6 +36,7 @@ def published():
     return found
 
 
+@pytest.mark.slow
 def test_the_formulas_are_near_and_past_rows_of_other_cells_are_nearer():
     """Seconds as a ratio with what every trial takes added to both."""
     memory, by_formula = [], []

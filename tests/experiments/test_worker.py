@@ -35,6 +35,7 @@ def pid(worker):
     return child.pid or 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cold_processes")
 def test_every_library_works_on_as_many_threads_as_the_row_says(write, monkeypatch):
     """NumPy's and SciPy's wheels bring an OpenBLAS each, and SciPy's is loaded after the worker's start."""
@@ -128,6 +129,7 @@ def test_a_trial_that_cannot_be_unpickled_is_no_row(write):
     worker.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cold_processes")
 def test_ctrl_c_while_a_worker_starts_is_not_its_own(write, capfd):
     worker = Worker(OPTIONS)

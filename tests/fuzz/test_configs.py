@@ -1,6 +1,7 @@
 """Mutated configs and options: the command line answers at once and in a sentence, and writes no file.
 
-A hundred cases or two; KFEAT_FUZZ=5000 (`make fuzz`) makes it thousands. A case is its seed.
+Fifty cases run with the tests, a hundred more with the slow ones; KFEAT_FUZZ=5000 (`make fuzz`) makes it
+thousands. A case is its seed.
 """
 
 import os
@@ -82,7 +83,9 @@ def _no_network(*_):
     raise AssertionError("the network was used")
 
 
-@pytest.mark.parametrize("first", range(0, CASES, BATCH))
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(first, marks=pytest.mark.slow) for first in range(BATCH, CASES, BATCH))]
+)
 def test_any_config_and_any_option_is_answered_with_a_sentence(workplace, first):
     known = everything(workplace.parent)
     for seed in range(first, min(first + BATCH, CASES)):

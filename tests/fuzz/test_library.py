@@ -1,8 +1,8 @@
 """Whatever a caller hands to a kernel, map or solver: a finite result or a sentence, never a crash or a hang.
 
-Each case follows from its number alone. A few hundred run with the tests, as many as KFEAT_FUZZ says where it
-is set; `python -m tests.fuzz.test_library 17 18` runs case 17 here, with its traceback. Cases run in a child
-process, since a fault in C code would end the tests.
+Each case follows from its number alone. A few hundred run with the slow tests, as many as KFEAT_FUZZ says
+where it is set; `python -m tests.fuzz.test_library 17 18` runs case 17 here, with its traceback. Cases run in
+a child process, since a fault in C code would end the tests.
 """
 
 import os
@@ -13,6 +13,7 @@ import traceback
 import warnings
 
 import numpy as np
+import pytest
 from numpy.exceptions import RankWarning
 from sklearn.exceptions import NotFittedError
 
@@ -151,6 +152,7 @@ def cases_of(child):
     yield case, said
 
 
+@pytest.mark.slow
 def test_whatever_comes_in_gives_a_result_or_a_sentence():
     wrong = list(in_children(0, CASES))
     assert not wrong, f"{len(wrong)} of {CASES} cases:\n" + "\n".join(wrong[:20])

@@ -198,6 +198,7 @@ def test_outliers_whose_kernel_is_beyond_float32_are_trained_with_and_predicted(
     assert np.isfinite(solver.decision_function(T)).all()
 
 
+@pytest.mark.slow
 def test_a_solve_that_does_not_end_says_so():
     X = features(40, 2)
     solver = Libsvm(Linear(), C=1e12).fit(X, labels(X, 2))

@@ -81,6 +81,7 @@ print(after, during)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_children_forked_after_and_during_a_fit_end_with_the_same_predictions():
     run = subprocess.run(
