@@ -21,7 +21,6 @@ from kfeat.own.new_config import traits_of
 from kfeat.survey.parts import (
     CHEAP,
     CLASSES,
-    DEAR,
     FEW_ROWS,
     GAUSSIAN,
     NUMBERS,
@@ -47,10 +46,9 @@ def choice_settings(of: Iterable[Part]) -> Iterator[Entry]:
             maps = part.maps
             if part.kernel == GAUSSIAN and part.n == TUNED and part.dataset not in FEW_ROWS:
                 maps = [*maps, *sized((CHEAP, [1024]))]
-            yield part.choosing(*({"solver": mapped, "map": item} for item in maps), {"solver": exact})
+            yield part.choosing(maps, exact)
             if part.kernel == GAUSSIAN:
-                linear = part._replace(kernel={"name": LINEAR})
-                yield linear.choosing({"solver": mapped}, {"solver": boosting})
+                yield part._replace(kernel={"name": LINEAR}).choosing([], mapped, boosting)
 
 
 def study_settings(of: Iterable[Part], chosen: Chosen) -> Iterator[Entry]:
@@ -74,7 +72,7 @@ def error_settings(of: Iterable[Part], chosen: Chosen) -> Iterator[Entry]:
         if part.kernel == GAUSSIAN and part.n == TUNED:
             kernel = {**GAUSSIAN, "gamma": chosen(part, EXACT)["gamma"]}
             yield {"dataset": part.dataset, "protocol": part.protocol, "kernel": kernel,
-                   "maps": sized((CHEAP + DEAR, [256]))}  # fmt: skip
+                   "maps": [item for item in part.maps if item["n_components"] == 256]}  # fmt: skip
 
 
 class Plain(yaml.SafeDumper):

@@ -73,11 +73,12 @@ class Part(NamedTuple):
         """The parameter of the solvers that is chosen."""
         return "C" if self.dataset in CLASSES else "alpha"
 
-    def choosing(self, *searches: Entry) -> Entry:
-        """Return the setting in which solvers, on a map or on the kernel, choose for themselves."""
-        solvers = [{"name": "search", **search} for search in searches]
+    def choosing(self, maps: Sequence[Entry], *solvers: str) -> Entry:
+        """Return the setting in which maps with their solver, and other solvers, choose for themselves."""
+        searches = [{"name": "search", "solver": self.solvers[0], "map": item} for item in maps]
+        searches += [{"name": "search", "solver": solver} for solver in solvers]
         common = {"dataset": self.dataset, "protocol": self.own_protocol}
-        return {**common, "kernel": self.kernel, "solvers": {"exact": solvers}}
+        return {**common, "kernel": self.kernel, "solvers": {"exact": searches}}
 
     def chosen(self, item: Entry | None, choice: Entry) -> Entry:
         """Return the setting of a map, or of the exact method, with its own gamma and C or alpha."""
@@ -118,13 +119,16 @@ class Chosen:
         self._lines = {tuple(line[key] for key in keys): line for line in lines.to_dict("records")}
 
     def __call__(self, part: Part, item: Entry | str) -> Entry:
-        """Return the choice of a map's entry, or of exact, linear or boosting, with four digits."""
-        n = min(part.n or TUNED, TUNED)
+        """Return the choice of a map's entry, or of exact, linear or boosting, with four digits.
+
+        It is empty where the method has chosen nothing.
+        """
+        kernel, n = part.kernel["name"], min(part.n or TUNED, TUNED)
         if isinstance(item, str):
-            line = self._lines[part.dataset, part.kernel["name"] if item == EXACT else LINEAR, n, item, 0]
+            key = (part.dataset, kernel if item == EXACT else LINEAR, n, item, 0)
         else:
-            method = method_of(item, part.kernel, {})
-            line = self._lines[part.dataset, part.kernel["name"], n, method, item["n_components"]]
+            key = (part.dataset, kernel, n, method_of(item, part.kernel, {}), item["n_components"])
+        line = self._lines.get(key, {})
         return {str(key): four_digits(value) for key, value in line.items() if isinstance(value, float)}
 
 

@@ -251,9 +251,8 @@ def critical_difference(methods: int, datasets: int, level: float = 0.95) -> flo
 
 def curves(ax: Any, of: pd.DataFrame, kernel: str, n: int, drawn: Mapping[str, str]) -> None:
     """Draw the mean share of each method by budget, and the interval of those that have a colour."""
-    found = pd.concat(
-        within(of, kernel, n, budget).assign(budget=budget) for budget in np.geomspace(0.005, 1, 24)
-    )
+    able = (within(of, kernel, n, budget).assign(budget=budget) for budget in np.geomspace(0.005, 1, 24))
+    found = pd.concat([lines for lines in able if len(lines)])
     labels: list[tuple[float, str]] = []
     for name, own in found.dropna(subset="r").groupby("method"):
         r = own.groupby("budget")["r"].agg(list)
