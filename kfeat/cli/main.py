@@ -25,7 +25,7 @@ from typing import Any, cast
 import click
 
 from kfeat.cli import options
-from kfeat.cli.check_map import check_map
+from kfeat.cli.check_map import check_map, rank
 from kfeat.cli.data import data
 from kfeat.cli.own_data import advise, fit, info, new, predict, score, tune
 from kfeat.cli.plan import plan, protocol
@@ -81,7 +81,7 @@ COMMANDS: dict[str, tuple[click.Command, ...]] = {
     "Experiments": (plan, run, report, check, publish),
     "Results": (rows, explain, protocol),
     "Your own data": (advise, new, tune, fit, predict, score, info),
-    "Reference": (configs, data, maps, kernels, solvers, schema, check_map),
+    "Reference": (configs, data, maps, kernels, solvers, schema, check_map, rank),
 }
 
 

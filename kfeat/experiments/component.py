@@ -397,9 +397,14 @@ def entry_model(cls: Any) -> type[BaseModel]:
 
 def _read_within(annotation: Any) -> Any:
     """Return the annotation with each kernel or map class replaced by the reader of its entry."""
+    from sklearn.base import BaseEstimator
+
+    from kfeat.experiments.foreign import OtherMap
     from kfeat.kernels import Kernel
     from kfeat.maps import FeatureMap
 
+    if annotation is OtherMap:
+        return Annotated[Any, Entry("map", kind=BaseEstimator)]  # any map
     if isinstance(annotation, type) and get_origin(annotation) is None:
         for base, part in ((Kernel, "kernel"), (FeatureMap, "map")):
             if issubclass(annotation, base):

@@ -225,7 +225,12 @@ class OtherMap(BaseEstimator):
             refuse(self.place, what)
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters of the transformer, such as random_state."""
+        """Set parameters of the transformer, such as random_state; of a kernel those that it takes."""
+        if kernel := parameters.get("kernel"):
+            self.kernel, known = kernel, self.transformer.get_params(deep=False)
+            by_name = isinstance(known.get("kernel", ""), str)
+            named = named_kernel(kernel) if by_name else {"kernel": kernel}
+            parameters = {key: value for key, value in {**parameters, **named}.items() if key in known}
         self.transformer.set_params(**parameters)
         return self
 

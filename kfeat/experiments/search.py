@@ -14,6 +14,7 @@ from sklearn import model_selection
 from sklearn.base import clone
 
 from kfeat.errors import DataError
+from kfeat.experiments.foreign import OtherMap
 from kfeat.kernels import Kernel
 from kfeat.kernels.base import as_operand, squared_norms
 from kfeat.kernels.dot_product import DotProductKernel
@@ -46,7 +47,8 @@ class Search(Solver):
     kernel : Kernel, optional
         The kernel; None is linear, which has no gamma.
     map : FeatureMap, optional
-        The map; None: the solver gets the kernel, or for a linear solver the rows themselves.
+        The map, or by its place a transformer with `n_components`; None: the solver gets the kernel, or for a
+        linear solver the rows themselves.
     solver : {"newton", "ridge", "libsvm", "kernel_ridge", "boosting", "boosting_regression"}
         What is trained, by default "newton". Boosting chooses its learning rate, 0.05 or 0.2, and its leaves,
         7 or 31.
@@ -75,7 +77,7 @@ class Search(Solver):
     needs_kernel: ClassVar[bool] = True
 
     kernel: Any = None
-    map: FeatureMap | None = None
+    map: FeatureMap | OtherMap | None = None
     solver: Literal["newton", "ridge", "libsvm", "kernel_ridge", "boosting", "boosting_regression"] = "newton"
     columns: Components = 256
     random_state: Seed | None = None
@@ -190,7 +192,7 @@ class Trained:
     """A trained method: its kernel, map and solver, the best score of its folds, and the chosen values."""
 
     kernel: Kernel
-    map: FeatureMap | None
+    map: FeatureMap | OtherMap | None
     solver: Any
     score: float
     values: dict[str, float] = field(default_factory=dict)

@@ -9,6 +9,8 @@ which puts accuracy and R^2 on one scale. The unit of every interval is the data
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from math import inf, sqrt
 from typing import Any
 
@@ -17,15 +19,19 @@ import pandas as pd
 from scipy import stats
 
 from kfeat.analysis.statistics import KNOWN, Interval, Summary, welch_half_width
+from kfeat.errors import StoreError
 from kfeat.experiments.row import Row, counts_as_timed
 
 EXACT, LINEAR, BOOSTING, FEWER = "exact", "linear", "boosting", "exact on fewer rows"
 OTHERS = (EXACT, LINEAR, BOOSTING)
 PART = ["dataset", "kernel", "n"]  # one data set, kernel and number of training rows: all methods compete
+CHOICE = ["held_out", "gamma", "C", "alpha"]  # of a method, and its score on the rows held out from it
 TUNED = 4000  # training rows at most on which a method chooses for itself
 SHORTEST = 0.02  # seconds: a smaller budget is not judged
 LEAST_GAIN = 1.0  # points that exact has to gain over linear for a share of it
 LOWEST, HIGHEST = -1.0, 2.0  # of a share
+FEWEST = 3  # data sets of a mean that is drawn
+SAME = 0.05  # a difference of r within it is none
 LEVELS = (0.5, 0.8, 0.9, 0.95, 1.0)  # of the performance profiles
 
 
@@ -108,9 +114,9 @@ def method_of(feature_map: Mapping[str, Any] | None, kernel: Any, solver: Mappin
 
 
 def cells(lines: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
-    """Return a line per part, method and size: means over the splits, and the score on held-out rows.
+    """Return a line per part, method and size: means over the splits, the choice and its held-out score.
 
-    Sizes above `TUNED` rows have the held-out score of `TUNED` rows.
+    Above `TUNED` rows both are those of `TUNED` rows.
     """
     keys = [*PART, "method", "D"]
     means = lines.groupby(keys, sort=False).agg(
@@ -118,11 +124,21 @@ def cells(lines: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
         sd=("score", "std"), seconds=("seconds", "mean"), predict=("predict", "mean"),
         memory_mb=("memory_mb", "max"),
     ).reset_index()  # fmt: skip
-    held_out = chosen.set_index(keys)["held_out"]
-    means["held_out"] = held_out.reindex(
-        pd.MultiIndex.from_frame(means[keys].assign(n=means["n"].clip(upper=TUNED)))
-    ).to_numpy()
+    tuned = pd.MultiIndex.from_frame(means[keys].assign(n=means["n"].clip(upper=TUNED)))
+    means[CHOICE] = chosen.set_index(keys).reindex(columns=CHOICE).reindex(tuned).to_numpy()
     return means
+
+
+@cache
+def published() -> pd.DataFrame:
+    """Return the cells of the published study, which come with kfeat."""
+    file = files("kfeat.survey") / "study.csv"
+    if not file.is_file():
+        raise StoreError(
+            f"{file}: this kfeat has no published study; `python -m scripts.study answers` writes it"
+        )
+    with file.open(encoding="utf-8") as table:
+        return pd.read_csv(table)
 
 
 def references(of: pd.DataFrame, kernel: str) -> pd.DataFrame:
@@ -185,6 +201,30 @@ def interval(values: Iterable[float]) -> tuple[float, Interval]:
     return summary.mean, (summary.mean - half, summary.mean + half)
 
 
+def number(values: Iterable[float], form: str = "+.2f") -> str:
+    """Return a mean with its interval."""
+    middle, (low, high) = interval(values)
+    return f"{middle:{form}} [{low:{form}}, {high:{form}}]"
+
+
+def verdict(values: Iterable[float]) -> str:
+    """Return whether a mean difference of r is better, worse, the same or open."""
+    _, (low, high) = interval(values)
+    if low > 0 or high < 0:
+        return "better" if low > 0 else "worse"
+    return "the same" if low > -SAME and high < SAME else "open"
+
+
+def difference(of: pd.DataFrame, a: str, b: str, kernel: str, n: int, budget: float) -> pd.Series:
+    """Return by data set how much larger the share r of method a is than that of b within a budget.
+
+    Data sets on which the budget is too small for both are left out.
+    """
+    found = within(of, kernel, n, budget)
+    shares, D = table_of(found), table_of(found, "D")
+    return (shares[a] - shares[b])[(D[a] > 0) | (D[b] > 0)].dropna()
+
+
 def leave_one_out(values: Sequence[float]) -> Interval:
     """Return the smallest and the largest mean with one data set left out."""
     numbers = np.asarray(values, dtype=float)
@@ -207,3 +247,25 @@ def critical_difference(methods: int, datasets: int, level: float = 0.95) -> flo
     """Return Nemenyi's q sqrt(k (k + 1) / (6 N)) for k methods on N data sets (Demsar, JMLR 2006)."""
     q = stats.studentized_range.ppf(level, methods, inf) / sqrt(2)
     return float(q * sqrt(methods * (methods + 1) / (6 * datasets)))
+
+
+def curves(ax: Any, of: pd.DataFrame, kernel: str, n: int, drawn: Mapping[str, str]) -> None:
+    """Draw the mean share of each method by budget, and the interval of those that have a colour."""
+    able = (within(of, kernel, n, budget).assign(budget=budget) for budget in np.geomspace(0.005, 1, 24))
+    found = pd.concat([lines for lines in able if len(lines)])
+    labels: list[tuple[float, str]] = []
+    for name, own in found.dropna(subset="r").groupby("method"):
+        r = own.groupby("budget")["r"].agg(list)
+        r = r[r.map(len) >= FEWEST]
+        means, colour = [interval(values) for values in r], drawn.get(str(name), "#C4C4C4")
+        ax.plot(r.index, [middle for middle, _ in means], color=colour, lw=1.6 if name in drawn else 0.8)
+        if name in drawn and means:
+            ax.fill_between(r.index, *np.array([ends for _, ends in means]).T, color=colour, alpha=0.15, lw=0)
+            labels.append((means[-1][0], str(name)))
+    for i, (y, name) in enumerate(sorted(labels)):
+        place = {"xytext": (4, 4 * (2 * i - len(labels))), "textcoords": "offset points"}
+        ax.annotate(name, (1, y), **place, color=drawn[name], fontsize=8)
+    ax.axhline(1, color="#888888", lw=0.8)
+    ax.set(xscale="log", title=f"{kernel}, {n:,} rows", ylim=(-0.2, 1.3))
+    ax.set_xticks([0.01, 0.1, 0.5, 1], ["1/100", "1/10", "1/2", "1"])
+    ax.minorticks_off()

@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 from kfeat.errors import DataError
+from kfeat.experiments.component import read_component
 from kfeat.experiments.search import FACTOR, Boosting, Search
 from kfeat.kernels import Gaussian, Linear, Polynomial
 from kfeat.maps import Nystrom, RandomFourier
@@ -44,6 +45,17 @@ def test_many_columns_take_the_gamma_of_fewer():
     )
     assert few.choice_["gamma"] == many.choice_["gamma"]
     assert many.map_.n_components == 64
+
+
+@pytest.mark.parametrize("name", ["RBFSampler", "Nystroem"])
+def test_a_transformer_by_its_place_gets_what_it_takes_of_the_kernel(name):
+    X, y = wave(20.0)
+    item = {"name": f"sklearn.kernel_approximation:{name}", "n_components": 30}
+    solver = read_component({"name": "search", "map": item}, "solver")
+    search = solver.build(kernel=Gaussian("mean_distance"), random_state=0).fit(X, y)
+    transformer = search.map_.transformer
+    assert (transformer.gamma, transformer.n_components) == (search.choice_["gamma"], 30)
+    assert search.score(X, y) > 0.9
 
 
 def test_a_kernel_without_gamma_has_one_candidate_and_a_polynomial_is_scaled_by_its_rows():

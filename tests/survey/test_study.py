@@ -8,7 +8,9 @@ import pytest
 import yaml
 from numpy.testing import assert_allclose
 
+from kfeat.errors import StoreError
 from kfeat.experiments.config import load_experiment
+from kfeat.survey.parts import CLASSES, NUMBERS, Chosen, parts
 from kfeat.survey.study import (
     EXACT,
     FEWER,
@@ -19,6 +21,7 @@ from kfeat.survey.study import (
     interval,
     leave_one_out,
     profiles,
+    published,
     results,
     table_of,
     within,
@@ -67,6 +70,21 @@ def test_the_share_recovered_is_the_planted_one_and_held_out_rows_choose_the_siz
     assert_allclose(maps["r"], maps["method"].map(SHARES))
     assert set(within(of, "gaussian", 16000, 0.01)["D"]) == {0, 64}
     assert_allclose(table_of(within(of, "gaussian", 16000, 0.01))["orf"], 0.4)
+
+
+def test_the_published_cells_come_back_with_their_choices(monkeypatch, tmp_path):
+    lines, chosen = planted()
+    table = cells(lines, chosen.assign(C=10.0, gamma=0.12345))
+    monkeypatch.setattr("kfeat.survey.study.files", lambda package: tmp_path)
+    with pytest.raises(StoreError, match="has no published study"):
+        published.__wrapped__()
+    study.write_cells(table, tmp_path / "study.csv")
+    back = published.__wrapped__()
+    assert_allclose(back["seconds"], table["seconds"])
+    assert set(back["gamma"].dropna()) == {0.1235}
+    assert back["alpha"].isna().all()
+    shares = (table_of(within(of, "gaussian", 16000, 0.5)) for of in (back, table))
+    pd.testing.assert_frame_equal(*shares, rtol=1e-4)
 
 
 def test_what_no_size_fits_has_the_score_of_the_linear_model(of):
@@ -188,7 +206,7 @@ def chosen_row(kernel, n, solver, item):
 
 
 def test_the_configs_of_the_study_have_the_choices_and_can_be_loaded(tmp_path):
-    configs, of = tmp_path / "configs/survey", study.parts(["spambase", "bike"])
+    configs, of = tmp_path / "configs/survey", parts(["spambase", "bike"])
     configs.mkdir(parents=True)
     rows = []
     for name, text in study.choice_configs(of).items():
@@ -201,7 +219,7 @@ def test_the_configs_of_the_study_have_the_choices_and_can_be_loaded(tmp_path):
     line = choices(rows).iloc[0]
     assert (line["held_out"], line["gamma"], line["n"]) == (50.0, 0.012345, 1000)
     largest = {}
-    for name, text in study.study_configs(of, study.Chosen(rows)).items():
+    for name, text in study.study_configs(of, Chosen(choices(rows))).items():
         (configs / f"{name}.yaml").write_text(text)
         experiment = load_experiment(configs / f"{name}.yaml")
         for one in experiment.settings:
@@ -224,7 +242,7 @@ def test_the_configs_of_the_study_have_the_choices_and_can_be_loaded(tmp_path):
 
 
 def test_no_row_that_tests_has_a_part_in_a_choice():
-    of = study.parts(study.CLASSES + study.NUMBERS)
+    of = parts(CLASSES + NUMBERS)
     assert len({part.dataset for part in of}) == 23
     for part in of:
         split, choice = part.protocol["split"], part.own_protocol["split"]
