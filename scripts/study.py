@@ -1,8 +1,8 @@
-"""The study of configs/survey/plan.md: `python -m scripts.study choices`, then `configs`, then `answers`.
+"""The study of configs/survey/plan.md: `python -m scripts.study choices`, `configs`, `cells` and `answers`.
 
 `choices` writes the configs in which each method chooses gamma and C, `configs` those of the study from the
-published rows of the choices, and `answers` results/survey/study.md and its figures from all rows, and the
-cells that come with kfeat. `traits` learns the density and the spread of each data set from its files.
+published rows of the choices, `cells` what comes with kfeat, and `answers` results/survey/study.md and its
+figures. `traits` learns the density and the spread of each data set from its files.
 """
 
 import json
@@ -137,7 +137,7 @@ def write_cells(table: pd.DataFrame, path: Path) -> None:
 
 
 @click.command()
-@click.argument("step", type=click.Choice(["choices", "configs", "traits", "answers"]))
+@click.argument("step", type=click.Choice(["choices", "configs", "traits", "cells", "answers"]))
 @click.option("--configs", "folder", default="configs/survey", type=click.Path(path_type=Path))
 @click.option("--rows", default="results/survey", type=click.Path(path_type=Path))
 @click.option("--data", default=",".join(CLASSES + NUMBERS), help="The data sets, with commas.")
@@ -151,14 +151,15 @@ def study(step: str, folder: Path, rows: Path, data: str) -> None:
         pd.DataFrame(known).round(5).to_csv(TRAITS, index=False)
         return
     own = rows_below(rows, "choices_*") if step != "choices" else []
+    found = results(rows_below(rows, "study_*")) if step in ("cells", "answers") else pd.DataFrame()
+    if step == "cells":
+        write_cells(cells(found, choices(own)), CELLS)
+        return
     if step == "answers":
-        found = rows_below(rows, "study_*")
         traits = pd.read_csv(TRAITS, index_col="dataset")
-        (rows / "study.md").write_text(
-            page(results(found), choices(own), errors(found), traits), encoding="utf-8"
-        )
-        figures(results(found), choices(own), rows)
-        write_cells(cells(results(found), choices(own)), CELLS)
+        wrong = errors(rows_below(rows, "study_errors"))
+        (rows / "study.md").write_text(page(found, choices(own), wrong, traits), encoding="utf-8")
+        figures(found, choices(own), rows)
         return
     of = parts(names)
     folder.mkdir(parents=True, exist_ok=True)

@@ -100,7 +100,7 @@ def entered(
     """Return the published cells and the newcomer's by the published clock, and what the references say."""
     both = references.merge(published, on=[*study.PART, "method", "D"], suffixes=("", "_before"))
     middle, ends = study.interval(
-        np.log(both["seconds"] / both["seconds_before"]).groupby(both["dataset"]).mean()
+        (both["seconds"] / both["seconds_before"]).map(np.log).groupby(both["dataset"]).mean()
     )
     factor, low, high = np.exp([middle, *ends])
     fewer = (1 / both["splits"] - 1 / both["splits_before"]).clip(lower=0)  # the same splits, but fewer

@@ -1,11 +1,13 @@
 """The study's numbers on planted results whose answers are known, and its configs from planted choices."""
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
 from kfeat.errors import StoreError
@@ -29,6 +31,7 @@ from kfeat.survey.study import (
 from scripts import study
 from scripts.study_answers import figures, page, verdict
 
+ROOT = Path(__file__).parents[2]
 N_DATASETS = 14
 SHARES = {"nystrom": 0.9, "orf": 0.8, "random_fourier": 0.7, "fastfood": 0.7, "positive_features": 0.6,
           "bayesian_quadrature": 0.7, "optimised_maclaurin": 0.5, "nystrom rpcholesky": 0.85}  # fmt: skip
@@ -249,3 +252,16 @@ def test_no_row_that_tests_has_a_part_in_a_choice():
         assert choice["kind"] == "validation"
         assert choice["of"] == split
         assert split["kind"] == "official" or split["deal"] == 0
+
+
+def test_the_cells_and_the_configs_are_those_of_the_published_rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(study, "CELLS", tmp_path / "study.csv")
+    there = {path.name: path.read_text() for path in Path("configs/survey").glob("study_*.yaml")}
+    names = [name[6:-5] for name in there if name[6:-5] in CLASSES + NUMBERS]
+    for step in (["cells"], ["choices"], ["configs", "--data", ",".join(names)]):
+        CliRunner().invoke(study.study, [*step, "--configs", str(tmp_path)], catch_exceptions=False)
+    assert (tmp_path / "study.csv").read_text() == Path("kfeat/survey/study.csv").read_text()
+    there |= {path.name: path.read_text() for path in Path("configs/survey").glob("choices_*.yaml")}
+    assert there == {name: (tmp_path / name).read_text() for name in there}
+    assert len(there) > 12
