@@ -138,10 +138,12 @@ def train(
 
     if probabilities and data.task == "regression":
         raise ConfigError("--probabilities: a regression has none; leave the option out")
-    if say and len(y) >= LONG:
+    # Of a large map a fuller sample, so that it has two rows for each column.
+    every = min(EVERY, len(y) // (2 * (getattr(feature_map, "n_components", None) or 1)))
+    if say and len(y) >= LONG and every > 1:
         with suppress(KfeatError, ValueError), warnings.catch_warnings(action="ignore"):  # of too few rows
             growth = EXACT_GROWTH if trial.exact else MAP_GROWTH
-            say(seconds_on(slice(None, None, EVERY)) * growth ** log(EVERY, ETA))
+            say(seconds_on(slice(None, None, every)) * growth ** log(every, ETA))
     seconds = seconds_on(slice(None))
     if probabilities:
         three = StratifiedKFold(3, shuffle=True, random_state=0)
