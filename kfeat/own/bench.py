@@ -233,6 +233,10 @@ class Metric:
         """Return the score of a fitted model on rows X."""
         return self(lambda method: getattr(model, method)(X), y, weights)
 
+    def of_values(self, predicted: NDArray[np.float64], y: NDArray[Any], weights: Any = None) -> float:
+        """Return the score of what a regression predicts (n,)."""
+        return self(lambda method: predicted, y, weights)
+
 
 def positions(labels: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
     """Return the positions of y among sorted labels, and their number for another label."""
@@ -410,50 +414,41 @@ class Scorer:
 
     def constant(self, n: int) -> dict[str, Any]:
         """Return the score of always the most frequent class, or of the mean, on the folds of n rows."""
-        rows, splits = self.folds(n)
-        y = self._under("own").y_train[rows]
-        model, X = without_features(self._classes), np.zeros((len(y), 1))
-        w = at(self._under("own").weights, rows)
-        folds = [
-            self._metric.of(model.fit(X[seen], y[seen], at(w, seen)), X[held], y[held], at(w, held))
-            for seen, held in splits
-        ]
-        return {"score": float(np.mean(folds))}
+        scores = self._fold_scores(without_features(self._classes), np.zeros((self._n, 1)), n)
+        return {"score": float(np.mean(scores))}
 
     def boosting(self, n: int) -> dict[str, Any]:
         """Return the scores of HistGradientBoosting on the folds of n rows, and as `test` returns them."""
-        data, (rows, splits) = self._under("none"), self.folds(n)
-        model, y = self._boosting().solver, data.y_train
-        X = rows_for(model, data.X_train)
+        data, model = self._under("none"), self._boosting().solver
+        scores = self._fold_scores(model, rows_for(model, data.X_train), n)
+        tested = self.test(None) if data.X_test.shape[0] else {}
+        return {**best_column(np.array(scores)[:, None], [0.0]), "test": tested}
+
+    def _fold_scores(self, model: Any, X: Any, n: int) -> list[float]:
+        """Return the scores of an estimator on the folds of n of all training rows X."""
+        (rows, splits), y, w = self.folds(n), self._under("own").y_train, self._under("own").weights
         folds = [(rows[seen], rows[held]) for seen, held in splits]
-        w = data.weights
-        scores = [
-            [self._metric.of(model.fit(X[seen], y[seen], at(w, seen)), X[held], y[held], at(w, held))]
+        return [
+            self._metric.of(model.fit(X[seen], y[seen], at(w, seen)), X[held], y[held], at(w, held))
             for seen, held in folds
         ]
-        tested = self.test(None) if data.X_test.shape[0] else {}
-        return {**best_column(np.array(scores), [0.0]), "test": tested}
 
     def folds(self, n: int) -> tuple[Indices, list[tuple[Indices, Indices]]]:
-        """Return the rows of a subsample of n rows, and its folds."""
-        rows = np.sort(self._order[:n])
-        return rows, self._splits(rows)
+        """Return the rows of a subsample of n rows, and its folds.
 
-    def _splits(self, rows: Indices) -> list[tuple[Indices, Indices]]:
-        """Return the folds: five up to 1,000 rows, three for more, and one of them above 30,000 rows.
-
-        Folds that were chosen for all training rows are cut down to these rows.
+        They are five up to 1,000 rows, three for more, and one of them above 30,000 rows. Folds that were
+        chosen for all training rows are cut down to these rows.
         """
-        n = len(rows)
+        rows = np.sort(self._order[:n])
         if self._folds is not None:
             places = np.full(self._n, -1)
             places[rows] = np.arange(n)
             cut = [[places[side][places[side] >= 0] for side in fold] for fold in self._folds]
-            return [(seen, held_out) for seen, held_out in cut if len(seen) and len(held_out)]
+            return rows, [(seen, held_out) for seen, held_out in cut if len(seen) and len(held_out)]
         folds = 5 if n <= 1_000 else 3
         cutter = (StratifiedKFold if self._classes else KFold)(folds, shuffle=True, random_state=self._seed)
-        y = self._under("own").y_train[rows]
-        return list(cutter.split(np.zeros(n), y))[: 1 if n > 30_000 else folds]
+        splits = cutter.split(rows, self._under("own").y_train[rows])
+        return rows, list(splits)[: 1 if n > 30_000 else folds]
 
     def _exact_scores(
         self, kernel: Any, entry: Entry, X: Matrix, y: NDArray[Any], values: Sequence[float], splits: Any,
@@ -586,21 +581,16 @@ def newton_scores(
     return np.array(columns).T
 
 
-OWN_SCALE = TargetScale()
-
-
 def ridge_scores(
-    Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any, metric: Metric, weights: Any = None,
-    scale: TargetScale = OWN_SCALE,
+    Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any, metric: Metric, weights: Any,
+    scale: TargetScale,
 ) -> NDArray[np.float64]:  # fmt: skip
     """Return the score on each held-out fold for each alpha in rising order, (folds, values)."""
     scores, moments = np.empty((len(splits), len(values))), seen_moments(Z, scale.of(y), splits, weights)
     for fold, (seen, (_, held_out)) in enumerate(zip(moments, splits, strict=True)):
         for k, w in enumerate(ridge_path(seen, np.sort(np.asarray(values, float)))):
             predicted = linear_values(Z[held_out], w[None])[:, 0] + float(seen.y_mean - seen.x_mean @ w)
-            scores[fold, k] = metric(
-                predicted_alone(scale.back(predicted)), y[held_out], at(weights, held_out)
-            )
+            scores[fold, k] = metric.of_values(scale.back(predicted), y[held_out], at(weights, held_out))
     return scores
 
 
@@ -624,14 +614,9 @@ def seen_moments(Z: Any, y: NDArray[Any], splits: Any, weights: Any = None) -> I
         yield sum_of(other for other in parts if other is not part)
 
 
-def predicted_alone(predicted: NDArray[np.float64]) -> Callable[[str], Any]:
-    """Return what a metric asks of a regression."""
-    return lambda method: predicted
-
-
 def kernel_ridge_scores(
     K: NDArray[np.float64], y: NDArray[Any], values: Sequence[float], splits: Any, metric: Metric,
-    weights: Any = None, scale: TargetScale = OWN_SCALE,
+    weights: Any, scale: TargetScale,
 ) -> NDArray[np.float64]:  # fmt: skip
     """Return the score on each held-out fold per alpha, (folds, values); -inf where K + alpha I is singular.
 
@@ -647,9 +632,7 @@ def kernel_ridge_scores(
             A[np.diag_indices(len(seen))] += alpha if w is None else alpha / w
             with suppress(LinAlgError):
                 predicted = mean + K[np.ix_(held_out, seen)] @ cho_solve(cholesky(A), t[seen] - mean)
-                scores[fold, k] = metric(
-                    predicted_alone(scale.back(predicted)), y[held_out], at(weights, held_out)
-                )
+                scores[fold, k] = metric.of_values(scale.back(predicted), y[held_out], at(weights, held_out))
     return scores
 
 

@@ -293,13 +293,8 @@ class Search:
         self._candidates([*advised(facts, ADVISED * self._budget), *own], sizes)
         best = self._best()
         if best is None:
-            reasons = "; ".join(sorted({one.reason for one in self._scored()})[:3])
-            if any(not one.took_too_long for one in self._scored()):
-                raise ConfigError(f"no candidate could be scored: {reasons}")
-            raise ConfigError(
-                f"the budget of {self._budget:g} s ended before one candidate was scored; give a longer "
-                "--budget"
-            )
+            reasons = {one.reason for one in self._scored()} or {"the budget ended; give a longer --budget"}
+            raise ConfigError(f"no candidate could be scored: {'; '.join(sorted(reasons)[:3])}")
         end = self._end - self._closing(best) - self._spare / 2
         for candidate in (linear, *own[:1]):
             before = [one for one in self._scored() if one.candidate == candidate and not one.reason]

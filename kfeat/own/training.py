@@ -138,10 +138,12 @@ def train(
 
     if probabilities and data.task == "regression":
         raise ConfigError("--probabilities: a regression has none; leave the option out")
-    if say and len(y) >= LONG:
+    # Of a large map a fuller sample, so that it has two rows for each column.
+    every = min(EVERY, len(y) // (2 * (getattr(feature_map, "n_components", None) or 1)))
+    if say and len(y) >= LONG and every > 1:
         with suppress(KfeatError, ValueError), warnings.catch_warnings(action="ignore"):  # of too few rows
             growth = EXACT_GROWTH if trial.exact else MAP_GROWTH
-            say(seconds_on(slice(None, None, EVERY)) * growth ** log(EVERY, ETA))
+            say(seconds_on(slice(None, None, every)) * growth ** log(every, ETA))
     seconds = seconds_on(slice(None))
     if probabilities:
         three = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -254,15 +256,14 @@ def setup_of(experiment: Experiment, seed: int, metric: str | None = None, **acc
         raise ConfigError(f"{experiment.path}: a search needs rows of numbers, and these are strings")
     trial = Trial(source, raw.fingerprint, protocol, setting.kernels[0], None, None, 0, experiment.seed)
     y, classes = training_labels(raw, protocol, trial), raw.task == "classification"
-    default, why = default_metric(y, classes)
-    metric_of(metric or default, y, classes)
+    metric, why = (metric, "") if metric else default_metric(y, classes)
+    metric_of(metric, y, classes)
     given = setting.mapped_solvers[0].given if setting.mapped_solvers and raw.task == "classification" else {}
     options = {key: given[key] for key in KEPT if key in given}
     data = [raw.fingerprint, raw.task, protocol.model_dump_json(), trial.seeds["data"]]
     kernels, maps = ([entry.draws() for entry in entries] for entries in (setting.kernels, setting.maps))
-    identity = digest([VERSION, *data, seed, str(options), metric or default])[:16]
-    named = metric or default, "" if metric else why
-    return Setup(experiment, trial, kernels, maps, options, *named, identity)
+    identity = digest([VERSION, *data, seed, str(options), metric])[:16]
+    return Setup(experiment, trial, kernels, maps, options, metric, why, identity)
 
 
 def training_labels(raw: Raw, protocol: Protocol, trial: Trial) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from kfeat.own import bench
 from kfeat.own.bench import best_column, kernel_ridge_scores, metric_of, newton_scores, seen_moments
 from kfeat.solvers import Newton
+from kfeat.solvers.base import TargetScale
 from kfeat.solvers.ridge import Moments
 
 CS = [8.0**k for k in range(-3, 4)]
@@ -51,7 +52,7 @@ def test_kernel_ridge_scores_are_those_of_scikit_learn_on_centred_targets():
     K = np.exp(-0.2 * ((X[:, None] - X) ** 2).sum(axis=2))
     cutter, alphas = KFold(3, shuffle=True, random_state=0), [1e-3, 1e-1, 10.0]
     r2 = metric_of("r2", y, False)
-    found = kernel_ridge_scores(K, y, alphas, list(cutter.split(X)), r2)
+    found = kernel_ridge_scores(K, y, alphas, list(cutter.split(X)), r2, None, TargetScale())
     for k, alpha in enumerate(alphas):
         centred = StandardScaler(with_std=False)
         theirs = TransformedTargetRegressor(
@@ -60,7 +61,7 @@ def test_kernel_ridge_scores_are_those_of_scikit_learn_on_centred_targets():
         np.testing.assert_allclose(found[:, k], cross_val_score(theirs, X, y, cv=cutter), rtol=1e-9)
     assert len({*found.mean(axis=0).round(3)}) == 3
     singular = kernel_ridge_scores(
-        np.ones((6, 6)) - np.eye(6), np.arange(6.0), [1e-9], [([0, 1, 2], [3, 4, 5])], r2
+        np.ones((6, 6)) - np.eye(6), np.arange(6.0), [1e-9], [([0, 1, 2], [3, 4, 5])], r2, None, TargetScale()
     )
     assert singular.tolist() == [[-np.inf]]
 

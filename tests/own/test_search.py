@@ -14,7 +14,7 @@ from kfeat.own import search as module
 from kfeat.own.bench import ScorerProcess
 from kfeat.own.candidates import Candidate, Facts, draw, maps_of, neighbours, study_of
 from kfeat.own.search import Scored, Search, SearchResult, grown, next_up, rungs, training, winner
-from kfeat.own.training import setup_of
+from kfeat.own.training import only_trial, setup_of, train
 from kfeat.render.tuning import ended, sentences
 from tests.own.asking import Direct, config
 
@@ -281,6 +281,14 @@ def test_an_exact_method_takes_ten_times_as_long_on_three_times_the_rows():
     assert grown(mapped, 900) == pytest.approx(3.5**2)
     assert grown(mapped, 100 / 3) == pytest.approx(1 / 3.5)
     assert training(replace(mapped, folds=(0.9, 0.9)), 200) == pytest.approx(3.5 * 0.1 / 2)
+
+
+def test_the_time_of_a_large_map_is_told_from_rows_enough_for_its_landmarks(tmp_path, monkeypatch):
+    monkeypatch.setattr("kfeat.own.training.LONG", 100)
+    path = config(tmp_path, "{name: gaussian, gamma: 1}", *product(240))
+    told = []
+    train(only_trial(load_experiment(path, ["maps=[{name: nystrom, n_components: 30}]"])), say=told.append)
+    assert len(told) == 1
 
 
 class Scripted:
