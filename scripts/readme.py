@@ -1,6 +1,9 @@
-"""Bring the tables of README files and of docs/ up to date with results/: `python -m scripts.readme`.
+"""Bring README files, docs/ and the texts of configs up to date with results/: `python -m scripts.readme`.
 
-The blocks, each up to `<!-- end -->`:
+In a config, `# quote TEMPLATE` in the line above an `explanation` or `unexplained` makes its text, in
+quotation marks; `python -m scripts.redraw` and this once more then show it on the pages.
+
+The blocks of pages, each up to `<!-- end -->`:
 
 - `<!-- scoreboard -->`: the scoreboard over the published rows;
 - `<!-- papers -->`: a line for each paper with its finding; `<!-- finding PAPER -->`: the finding and the
@@ -64,7 +67,13 @@ READMES = [
 ]
 BLOCK = re.compile(r"<!-- (?!end)(\w+)( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
 QUOTE = re.compile(r"(<!-- quote\n(.*?) -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
+EXPLAINED = re.compile(r'(# quote (.*)\n +(?:explanation|unexplained): (?:&\w+ )?)".*?"')
 CONFIGS, RESULTS = Path("configs"), Path("results")
+EXPLAINING = [
+    path.relative_to(ROOT)
+    for path in sorted(ROOT.glob("configs/*/*.yaml"))
+    if EXPLAINED.search(path.read_text(encoding="utf-8"))
+]
 SHORT = ("method", "accuracy (%)", "paper", "speed-up")
 BENCHMARKS = (
     "TensorSketch : PolynomialCountSketch",
@@ -76,11 +85,16 @@ BENCHMARKS = (
 
 
 def updated(text: str, page: Path) -> str:
-    """Return the text of a page with every block as results/ has it."""
-    values = CONFIGS / page.parent.name if page.parent.parent == RESULTS else Path("docs")
-    return QUOTE.sub(
-        lambda match: match[1] + filled(match[2], values, judgements(), RESULTS), BLOCK.sub(_block, text)
-    )
+    """Return the text of a page with every block as results/ has it, or of a config with what it quotes."""
+    of_paper = page.parent.parent in (RESULTS, CONFIGS)
+    values = CONFIGS / page.parent.name if of_paper else Path("docs")
+
+    def quoted(template: str) -> str:
+        return filled(template, values, judgements(), RESULTS)
+
+    if page in EXPLAINING:
+        return EXPLAINED.sub(lambda match: f'{match[1]}"{quoted(match[2])}"', text)
+    return QUOTE.sub(lambda match: match[1] + quoted(match[2]), BLOCK.sub(_block, text))
 
 
 def _block(match: re.Match[str]) -> str:
@@ -246,5 +260,5 @@ CONTENTS: dict[str, Callable[[str], str]] = {
 }
 
 if __name__ == "__main__":
-    for page in [*READMES, *DOCS]:
+    for page in [*EXPLAINING, *READMES, *DOCS]:
         page.write_text(updated(page.read_text(encoding="utf-8"), page), encoding="utf-8")

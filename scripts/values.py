@@ -1,5 +1,5 @@
-"""The numbers that pages quote: configs/PAPER/_values.yaml or docs/_values.yaml names them, and templates
-such as `{sketch:.1f} % where the paper prints {sketch.paper:.1f} %` have the names.
+"""The numbers that pages and configs quote: configs/PAPER/_values.yaml or docs/_values.yaml names them, and
+templates such as `{sketch:.1f} % where the paper prints {sketch.paper:.1f} %` have the names.
 
 A value has the keys of a claim, and `in` for its config; its number is that of its cells. `claim` takes a
 claim of that config instead, by its id or its text. `count` counts what several configs have in a tally, such
@@ -10,7 +10,7 @@ stopped, or such a time, is no number; its lower or upper bound is its attribute
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import floor, isnan, log10, nan
 from pathlib import Path
 from typing import Any
@@ -32,13 +32,19 @@ COUNTED = {
     AGREES: "agree", REPRODUCED: "agree", DIRECTION_ONLY: "in_direction", COMPATIBLE: "open", OPEN: "open",
     MISSING: "missing",
 }  # fmt: skip
+CHANGES: dict[str, Callable[[float], float]] = {
+    "1/": lambda ratio: 1 / ratio,
+    "off": lambda ratio: 100 * abs(ratio - 1),
+    "abs": abs,
+}
 
 
 class Number(float):
     """A number of a page, with what belongs to it as attributes: `{sketch.paper:.1f}`, `{cells.agree}`.
 
     Beside those of Python its formats are `word` (three), `~2` (3,300: two significant digits), `/60 .1f`
-    (seconds as minutes), and `so`: nothing, but an error unless all cases agree.
+    (seconds as minutes), `1/ .0f` (how many times smaller), `off .1f` (how far a ratio is from 1, in per
+    cent), `abs .1f`, and `so`: nothing, but an error unless all cases agree.
     """
 
     def __new__(cls, number: float, **others: float) -> "Number":
@@ -57,9 +63,11 @@ class Number(float):
             return WORDS[int(self)]
         if spec.startswith("~"):
             return f"{round(self, int(spec[1:]) - 1 - floor(log10(abs(self)))):,g}"
-        if spec.startswith("/"):
-            divisor, _, spec = spec[1:].partition(" ")
-            return f"{self / float(divisor):{spec}}"
+        change, _, rest = spec.rpartition(" ")
+        if change.startswith("/"):
+            return f"{self / float(change[1:]):{rest}}"
+        if change in CHANGES:
+            return f"{CHANGES[change](self):{rest}}"
         return super().__format__(spec or ",g")
 
 

@@ -10,7 +10,7 @@ import yaml
 from kfeat.analysis.cells import summarise
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.experiments.paper import Claim
-from scripts.readme import BLOCK, DOCS, QUOTE
+from scripts.readme import BLOCK, DOCS, EXPLAINED, QUOTE
 from scripts.values import Number, filled
 
 ROOT = Path(__file__).parents[1]
@@ -19,7 +19,8 @@ NOT_MEASURED = re.compile(
     r"{.*?}|\]\(.*?\)|`.*?`"  # what is filled in, the targets of links, and code
     r"|\b[A-Za-z]+ = [\d.,e-]*\d"
     r"|\b(?:Table|Figure|Theorem|Lemma)s? \d+(?: (?:to|and) \d+)?"
-    r"|\b(?:of|in) (?:19|20)\d\d\b|H0/1|\(1 \+ ⟨x, y⟩\)"
+    r"|\b(?:of|in) (?:19|20)\d\d\b|H0/1|\(1 \+ ⟨x, y⟩\)|\(1 \+ <x, y>\)"
+    r"|\b[a-z]\w*_\w+|\^\(?[\w+-]+\)?|-s \d|(?:LIBLINEAR|LIBSVM) \d\.\d+"  # names, powers, options
 )
 WORD = "three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 TYPED = re.compile(rf"[^.,;]*(?:\d|\b(?:{WORD})\b)[^,;]*", re.IGNORECASE)
@@ -50,16 +51,36 @@ def templates(page):
     return "".join(match[2] for match in QUOTE.finditer((ROOT / page).read_text(encoding="utf-8")))
 
 
+def explanations(folder):
+    """Return what the configs of a folder explain, with the templates of what it quotes."""
+
+    def texts(entry):
+        if isinstance(entry, dict):
+            own = [entry[key] for key in ("explanation", "unexplained") if key in entry]
+            return own + texts(list(entry.values()))
+        return [text for item in entry for text in texts(item)] if isinstance(entry, list) else []
+
+    configs = "\n---\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.yaml")))
+    configs = EXPLAINED.sub(lambda match: f'{match[1]}"{match[2]}"', configs)
+    return "\n".join(texts(list(yaml.load_all(configs, yaml.CSafeLoader))))
+
+
 @pytest.mark.parametrize("path", FINDINGS, ids=lambda path: path.parent.name)
 def test_no_number_is_typed_that_is_measured_or_printed(path):
     values = yaml.safe_load((path.parent / "_values.yaml").read_text(encoding="utf-8"))
     text = path.read_text(encoding="utf-8")
-    page = f"results/{path.parent.name}/README.md"
+    page, explained = f"results/{path.parent.name}/README.md", explanations(path.parent)
     assert typed(text, values["settings"]) == []
     assert typed(written(page), values["settings"], RESULT) == []
-    assert set(re.findall(r"{(\w+)", text + templates(page))) == values["values"].keys()
-    lacking = [phrase for phrase in values["settings"] if phrase not in text + written(page)]
+    assert set(re.findall(r"{(\w+)", text + templates(page) + explained)) == values["values"].keys()
+    lacking = [phrase for phrase in values["settings"] if phrase not in text + written(page) + explained]
     assert not lacking, f"{lacking} stand among the settings, and nowhere else"
+
+
+@pytest.mark.parametrize("path", FINDINGS, ids=lambda path: path.parent.name)
+def test_no_result_is_typed_in_what_configs_explain(path):
+    values = yaml.safe_load((path.parent / "_values.yaml").read_text(encoding="utf-8"))
+    assert typed(explanations(path.parent), values["settings"]) == []
 
 
 def test_no_result_is_typed_on_the_pages_of_the_docs():

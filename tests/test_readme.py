@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from kfeat.cli import main
-from scripts.readme import DOCS, READMES, updated
+from scripts.readme import DOCS, EXPLAINING, READMES, updated
 
 ROOT = Path(__file__).parents[1]
 README = Path("README.md")
@@ -127,7 +127,7 @@ def test_every_page_of_the_docs_is_in_a_table_of_contents():
     assert lacking == {"docs/index"}
 
 
-@pytest.mark.parametrize("page", [*READMES, *DOCS], ids=str)
+@pytest.mark.parametrize("page", [*EXPLAINING, *READMES, *DOCS], ids=str)
 def test_its_tables_are_those_of_the_results(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     text = text_of(page)

@@ -24,10 +24,12 @@ def statements(text):
     return {(kind, number) for kind, *numbers in STATEMENT.findall(text) for number in numbers if number}
 
 
-def test_every_experiment_that_it_names_exists():
+def test_it_names_every_experiment_of_a_paper_and_what_it_names_exists():
     names = set(CONFIG.findall(PAGE))
     assert len(names) > 70
     assert [name for name in names if not (ROOT / f"configs/{name}.yaml").exists()] == []
+    papers = ROOT.glob("configs/*_[0-9]*/[!_]*.yaml")
+    assert {f"{path.parent.name}/{path.stem}" for path in papers} - names == set()
 
 
 @pytest.mark.parametrize(
