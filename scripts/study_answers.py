@@ -1,6 +1,6 @@
 """The answers of the study: eight sentences with their numbers and intervals, tables, and two figures."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +18,31 @@ from kfeat.survey.study import (
     BOOSTING,
     EXACT,
     FEWER,
+    FEWEST,
     LEVELS,
     LINEAR,
     average_ranks,
     cells,
     critical_difference,
+    curves,
+    difference,
     interval,
     leave_one_out,
+    number,
     profiles,
     table_of,
+    verdict,
     within,
 )
 from scripts.readme import judgements
 
 Answer = tuple[str, pd.DataFrame]  # a sentence and its table
 GAUSSIAN, MAIN_N, MAIN = "gaussian", 16000, 0.1
+AT = (GAUSSIAN, MAIN_N, MAIN)  # of most answers
 N_ROWS = (1000, 4000, MAIN_N)
 BUDGETS = {0.01: "1/100", MAIN: "1/10", 0.5: "1/2"}
 NEAR = 0.5  # points: less is no loss, and boosting and linear models are judged by it
-SAME, LEVEL = 0.05, 0.05  # a difference of r within it is none; of the tests
-FEWEST = 3  # data sets that a comparison needs
+LEVEL = 0.05  # of the tests
 MADE = "gisette_mnist"  # of MNIST's digits, which are there too
 FINER = dict.fromkeys(
     ("orf", "fastfood", "bayesian_quadrature", "positive_features", "optimised_maclaurin"), "random_fourier"
@@ -110,12 +115,6 @@ def leaders(scores: pd.DataFrame, shares: pd.DataFrame, level: float = LEVEL) ->
     return [first, *(str(name) for name in ranks.index[1:] if p.loc[first, name] >= level)]
 
 
-def number(values: Any, form: str = "+.2f") -> str:
-    """Return a mean with its interval."""
-    middle, (low, high) = interval(values)
-    return f"{middle:{form}} [{low:{form}}, {high:{form}}]"
-
-
 def ratio(a: pd.Series, b: pd.Series) -> str:
     """Return the geometric mean of a / b with its interval."""
     middle, (low, high) = interval(np.log(a.clip(lower=1e-9) / b.clip(lower=1e-9)).dropna())
@@ -129,14 +128,6 @@ def of_all(which: Iterable[bool]) -> str:
     return f"{sum(holds)} of {len(holds)} data sets ({np.mean(holds):.0%} [{low:.0%}, {high:.0%}])"
 
 
-def verdict(values: Sequence[float]) -> str:
-    """Return whether a mean difference of r is better, worse, the same or open."""
-    _, (low, high) = interval(values)
-    if low > 0 or high < 0:
-        return "better" if low > 0 else "worse"
-    return "the same" if low > -SAME and high < SAME else "open"
-
-
 def compared(values: pd.Series, *names: str) -> dict[str, Any]:
     """Return the line of a table about differences of r."""
     return {
@@ -145,18 +136,6 @@ def compared(values: pd.Series, *names: str) -> dict[str, Any]:
         "difference of r": number(values),
         "verdict": verdict(values),
     }
-
-
-def difference(
-    of: pd.DataFrame, a: str, b: str, kernel: str = GAUSSIAN, n: int = MAIN_N, budget: float = MAIN
-) -> pd.Series:
-    """Return by data set how much larger the share r of method a is than that of b within a budget.
-
-    Data sets on which the budget is too small for either are left out.
-    """
-    found = within(of, kernel, n, budget)
-    shares, D = table_of(found), table_of(found, "D")
-    return (shares[a] - shares[b])[(D[a] > 0) | (D[b] > 0)].dropna()
 
 
 def best_map(of: pd.DataFrame, n: int, budget: float) -> pd.DataFrame:
@@ -201,7 +180,7 @@ def which_map(of: pd.DataFrame) -> Answer:
 
 def data_dependent(of: pd.DataFrame) -> Answer:
     """Answer question 2, the primary comparison, and again for parts of the data."""
-    values = difference(of, "nystrom", "orf")
+    values = difference(of, "nystrom", "orf", *AT)
     task = of.drop_duplicates("dataset").set_index("dataset")["task"].loc[values.index]
     parts = {
         "all": values,
@@ -233,7 +212,7 @@ def from_how_many_rows(of: pd.DataFrame) -> Answer:
 
 def who_wins(of: pd.DataFrame, traits: pd.DataFrame) -> Answer:
     """Answer question 4."""
-    values = difference(of, "nystrom", "orf")
+    values = difference(of, "nystrom", "orf", *AT)
     known = np.log(traits.loc[values.index, ["n", "d", "density", "spread"]])
     found = {name: spearmanr(known[name], values) for name in known}
     p = holm({name: float(one.pvalue) for name, one in found.items()})
@@ -256,7 +235,7 @@ def prediction(of: pd.DataFrame) -> Answer:
 
 def finer_maps(of: pd.DataFrame, errors: pd.DataFrame) -> Answer:
     """Answer question 6."""
-    values = {a: difference(of, a, b) for a, b in FINER.items()}
+    values = {a: difference(of, a, b, *AT) for a, b in FINER.items()}
     p = holm({a: signed_ranks(one) for a, one in values.items()})
     wide = errors.pivot(index="dataset", columns="method", values="error")
     lines = [
@@ -311,7 +290,7 @@ def sentences(of: pd.DataFrame, errors: pd.DataFrame) -> pd.DataFrame:
         line = {"paper": paper, "says": sentence}
         line["under its own conditions"] = f"[{verdicts[config, claim]}](../{config}/table.md)"
         if maps:
-            values = difference(of, *maps)
+            values = difference(of, *maps, *AT)
             line["r at equal time"] = f"{number(values)}, {verdict(values)}"
             line["kernel error at equal D"] = f"{ratio(*(wide[name] for name in maps))}×"
         lines.append(line)
@@ -368,7 +347,7 @@ def figures(lines: pd.DataFrame, chosen: pd.DataFrame, folder: Path) -> None:
     with mpl.rc_context(RC):
         fig = Figure(figsize=(4.2 * len(parts), 3.6), layout="constrained")
         for ax, part in zip(np.ravel(fig.subplots(1, len(parts), sharey=True)), parts, strict=True):
-            curves(ax, of, *part)
+            curves(ax, of, *part, dict(zip(DRAWN, COLOURS, strict=False)))
         fig.supxlabel("share of the exact method's time", fontsize=9)
         fig.supylabel("share of the exact gain recovered", fontsize=9)
         save(fig, [folder / "study.svg"])
@@ -377,35 +356,11 @@ def figures(lines: pd.DataFrame, chosen: pd.DataFrame, folder: Path) -> None:
         save(fig, [folder / "study_by_n.svg"])
 
 
-def curves(ax: Any, of: pd.DataFrame, kernel: str, n: int) -> None:
-    """Draw the mean share of each method and its interval by budget; what is not `DRAWN` is grey."""
-    found = pd.concat(
-        within(of, kernel, n, budget).assign(budget=budget) for budget in np.geomspace(0.005, 1, 24)
-    )
-    labels: list[tuple[float, str, str]] = []
-    for name, own in found.dropna(subset="r").groupby("method"):
-        r = own.groupby("budget")["r"].agg(list)
-        r = r[r.map(len) >= FEWEST]
-        colour = COLOURS[DRAWN.index(name)] if name in DRAWN else "#C4C4C4"
-        means = [interval(values) for values in r]
-        if name in DRAWN and means:
-            ax.fill_between(r.index, *np.array([ends for _, ends in means]).T, color=colour, alpha=0.15, lw=0)
-            labels.append((means[-1][0], str(name), colour))
-        ax.plot(r.index, [middle for middle, _ in means], color=colour, lw=1.6 if name in DRAWN else 0.8)
-    for i, (y, name, colour) in enumerate(sorted(labels)):
-        offset = (4, 4 * (2 * i - len(labels)))
-        ax.annotate(name, (1, y), xytext=offset, textcoords="offset points", color=colour, fontsize=8)
-    ax.axhline(1, color=GREY, lw=0.8)
-    ax.set(xscale="log", title=f"{kernel}, {n:,} rows", ylim=(-0.2, 1.3))
-    ax.set_xticks([*BUDGETS, 1], [*BUDGETS.values(), "1"])
-    ax.minorticks_off()
-
-
 def by_rows(ax: Any, of: pd.DataFrame) -> None:
     """Draw how far Nystrom is ahead of ORF against the number of rows, with intervals, for two budgets."""
     for budget, colour in zip((MAIN, 0.5), COLOURS, strict=False):
         able = [n for n in N_ROWS if within(of, GAUSSIAN, n, budget)["dataset"].nunique() >= FEWEST]
-        known = {n: difference(of, "nystrom", "orf", n=n, budget=budget) for n in able}
+        known = {n: difference(of, "nystrom", "orf", GAUSSIAN, n, budget) for n in able}
         means = {n: interval(values) for n, values in known.items() if len(values) >= FEWEST}
         for n, (middle, (low, high)) in means.items():
             ax.errorbar(n, middle, [[middle - low], [high - middle]], color=colour, marker="o")

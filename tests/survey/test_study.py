@@ -26,10 +26,11 @@ from kfeat.survey.study import (
     published,
     results,
     table_of,
+    verdict,
     within,
 )
 from scripts import study
-from scripts.study_answers import figures, page, verdict
+from scripts.study_answers import figures, page
 
 ROOT = Path(__file__).parents[2]
 N_DATASETS = 14

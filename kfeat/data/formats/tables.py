@@ -56,8 +56,8 @@ def read_delimited(path: Path, reading: Reading, coding: Coding | None = None) -
     text = DelimitedText(path, reading, coding)
     with open_text(path) as content, text.in_sentences():
         frame = text.named(text.parsed(content))
-    if coding is None and text.has_codes():
-        text.keep_codes(frame)
+    if coding is None and (whole := text.whole_numbers(frame)) and text.has_codes():
+        text.keep_codes(frame, whole)
     if len(text.names) == 1 and (hint := text.hint()):
         raise DataError(f"expected several columns, got one in every line{hint}")
     return frame
@@ -240,12 +240,15 @@ class DelimitedText:
         with open_text(self.path) as content, io.TextIOWrapper(content, self.encoding) as text:
             return any(code.search("".join(lines)) for lines in iter(lambda: text.readlines(1 << 20), []))
 
-    def keep_codes(self, frame: Any) -> None:
-        """Put back the text of whole numbers with leading zeros, and of those that no double tells apart."""
+    def whole_numbers(self, frame: Any) -> dict[str, int]:
+        """Return the columns of whole numbers, with their places in the file."""
         names = [name for name in frame.columns if are_numbers(frame[name]) and not are_truths(frame[name])]
-        whole = {
-            name: self.names.index(name) for name in names if not (as_numbers(frame[name]) % 1 > 0).any()
-        }
+        with np.errstate(invalid="ignore"):  # of infinite cells
+            whole = [name for name in names if not (as_numbers(frame[name]) % 1 > 0).any()]
+        return {name: self.names.index(name) for name in whole}
+
+    def keep_codes(self, frame: Any, whole: dict[str, int]) -> None:
+        """Put back the text of whole numbers with leading zeros, and of those that no double tells apart."""
         with open_text(self.path) as content:
             gaps = list(MISSING)
             text = self._read(
