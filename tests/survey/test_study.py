@@ -259,7 +259,7 @@ def test_the_cells_and_the_configs_are_those_of_the_published_rows(tmp_path, mon
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(study, "CELLS", tmp_path / "study.csv")
     there = {path.name: path.read_text() for path in Path("configs/survey").glob("study_*.yaml")}
-    names = [name[6:-5] for name in there if name[6:-5] in CLASSES + NUMBERS]
+    names = [name for name in CLASSES + NUMBERS if f"study_{name}.yaml" in there]
     for step in (["cells"], ["choices"], ["configs", "--data", ",".join(names)]):
         CliRunner().invoke(study.study, [*step, "--configs", str(tmp_path)], catch_exceptions=False)
     assert (tmp_path / "study.csv").read_text() == Path("kfeat/survey/study.csv").read_text()
