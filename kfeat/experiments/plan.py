@@ -255,6 +255,7 @@ TRIAL = 0.05  # seconds of a trial that does nothing
 LIBSVM_ROWS = 50_000  # the estimate of LIBSVM's time grows only linearly beyond so many rows
 DEFAULT_COLUMNS = 100
 SEARCH, SEARCHES = "search", 20  # a solver that chooses trains so often: gammas times folds
+SEARCH_BYTES = 80_000_000  # of the libraries that it loads besides
 
 
 @dataclass(frozen=True)
@@ -381,15 +382,16 @@ def peak_bytes(work: Work, available: float) -> int:
     from kfeat.solvers import SOLVERS, Solver  # slow to import
 
     n, d, D, k = work.n, work.d, work.D, work.k
+    base = BASE + SEARCH_BYTES * work.kind[3].startswith(SEARCH)
     own = SOLVERS.get(work.kind[3].removeprefix(f"{SEARCH} "), Solver).working_bytes
     if work.on_disk and D is not None:
         return int(BASE + own(n, D, k, on_disk=True))
     data = 8 * (work.rows * d * work.stored + 2 * work.generated)
     if D is None:
         gram_rows = min(own(int(work.pair), d, k), CACHE_SHARE * available, work.cache)
-        return int(BASE + 2 * data + gram_rows + (8 * n**2 if work.gram else 0))
+        return int(base + 2 * data + gram_rows + (8 * n**2 if work.gram else 0))
     features = 10 * n * D if work.draws else 1.5 * work.bytes * work.rows * D + own(n, D, k)
-    return int(BASE + data + 16 * d * D + features + (40 * n**2 if work.gram else 0))
+    return int(base + data + 16 * d * D + features + (40 * n**2 if work.gram else 0))
 
 
 def formula(work: Work) -> float:
