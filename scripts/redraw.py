@@ -17,12 +17,11 @@ def redraw(every: bool) -> None:
     for judgement in judgements():
         experiment, cells = judgement.experiment, judgement.cells
         folder = RESULTS / experiment.name
-        if not judgement.has_rows:
-            continue
         names = published_files(experiment)
+        if not judgement.has_rows or not names:
+            continue
         made = {name: text for name, text in texts(experiment, cells, folder).items() if name in names}
-        changed = any((folder / name).read_text(encoding="utf-8") != text for name, text in made.items())
-        if changed or (every and names):
+        if every or any((folder / name).read_text(encoding="utf-8") != text for name, text in made.items()):
             write_report(experiment, cells, folder, names)
             click.echo(folder)
 

@@ -25,9 +25,9 @@ from typing import Any, cast
 import click
 
 from kfeat.cli import options
-from kfeat.cli.check_map import check_map, rank
 from kfeat.cli.data import data
 from kfeat.cli.own_data import advise, fit, info, new, predict, score, tune
+from kfeat.cli.own_map import check_map, rank
 from kfeat.cli.plan import plan, protocol
 from kfeat.cli.reference import configs, kernels, maps, schema, solvers
 from kfeat.cli.results import check, explain, rows
@@ -81,7 +81,8 @@ COMMANDS: dict[str, tuple[click.Command, ...]] = {
     "Experiments": (plan, run, report, check, publish),
     "Results": (rows, explain, protocol),
     "Your own data": (advise, new, tune, fit, predict, score, info),
-    "Reference": (configs, data, maps, kernels, solvers, schema, check_map, rank),
+    "Your own map": (check_map, rank),
+    "Reference": (configs, data, maps, kernels, solvers, schema),
 }
 
 

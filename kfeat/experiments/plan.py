@@ -254,7 +254,7 @@ NATIVE = ("linear", "polynomial", "gaussian")  # kernels of which LIBSVM keeps n
 TRIAL = 0.05  # seconds of a trial that does nothing
 LIBSVM_ROWS = 50_000  # the estimate of LIBSVM's time grows only linearly beyond so many rows
 DEFAULT_COLUMNS = 100
-SEARCH, SEARCHES = "search", 20  # a solver that chooses trains so often: gammas times folds
+SEARCHES = 20  # trainings of a solver that chooses: gammas times folds
 SEARCH_BYTES = 80_000_000  # of the libraries that it loads besides
 
 
@@ -275,8 +275,9 @@ class Work(NamedTuple):
     n of all `rows` are for training, with d features, of which a share is `stored`. A map makes D columns. D
     is None for an exact kernel solver, whose largest problem of two classes has `pair` rows. A measure draws
     its map `draws` times. Gram matrices of the n rows are kept if `gram` is true, and `cache` bytes of kernel
-    values at most. `kind` names the data, kernel, map and solver or measure, and `bytes` is the size of a
-    number that the solver is given.
+    values at most. `kind` names the data, kernel, map and solver or measure, and ends with "search"
+    where the solver is trained for each of many choices. `bytes` is the size of a number that the solver is
+    given.
     """
 
     kind: tuple[str, ...]
@@ -335,7 +336,7 @@ def work_of(row: Row, shape: Shape | None = None) -> Work:
     exact = not feature_map and row["kernel"] is not None
     method = (
         feature_map["name"] if feature_map else "exact" if exact else "baseline",
-        f"{SEARCH} {solver['solver']}" if name == SEARCH else name,
+        *((solver["solver"], name) if name == "search" else (name,)),
     )
     kernel = row["kernel"]["name"] if row["kernel"] else ""
     n, classes = shape.n_train, len(shape.classes)
@@ -382,8 +383,8 @@ def peak_bytes(work: Work, available: float) -> int:
     from kfeat.solvers import SOLVERS, Solver  # slow to import
 
     n, d, D, k = work.n, work.d, work.D, work.k
-    base = BASE + SEARCH_BYTES * work.kind[3].startswith(SEARCH)
-    own = SOLVERS.get(work.kind[3].removeprefix(f"{SEARCH} "), Solver).working_bytes
+    base = BASE + SEARCH_BYTES * len(work.kind[4:])
+    own = SOLVERS.get(work.kind[3], Solver).working_bytes
     if work.on_disk and D is not None:
         return int(BASE + own(n, D, k, on_disk=True))
     data = 8 * (work.rows * d * work.stored + 2 * work.generated)
@@ -397,9 +398,8 @@ def peak_bytes(work: Work, available: float) -> int:
 def formula(work: Work) -> float:
     """Return the seconds on one core from the sizes alone, correct to a factor of ten."""
     n, d, D = work.n, work.d, work.D
-    if work.kind[3].startswith(SEARCH):
-        kind = (*work.kind[:3], work.kind[3].removeprefix(f"{SEARCH} "))
-        return SEARCHES * formula(work._replace(kind=kind))
+    if work.kind[4:]:
+        return SEARCHES * formula(work._replace(kind=work.kind[:4]))
     if D is None:
         return TRIAL + 7e-10 * d * n * min(n, LIBSVM_ROWS)
     mapping = 1e-9 * n * D * sqrt(d)  # between maps that multiply by a d x D matrix and those by FFTs

@@ -305,11 +305,12 @@ def _write(
 
     if rows is not None:
         write_rows(new, rows)
+    if not names:
+        return
     for name, text in texts(experiment, cells, folder, pending).items():
         if name in names:
             (new / name).write_text(text, encoding="utf-8")
-    if figures := [new / name for name in names if name.startswith("figure")]:
-        draw(experiment, cells, figures)
+    draw(experiment, cells, [new / name for name in names if name.startswith("figure")])
 
 
 def texts(

@@ -19,7 +19,6 @@ import pandas as pd
 from scipy import stats
 
 from kfeat.analysis.statistics import KNOWN, Interval, Summary, welch_half_width
-from kfeat.errors import StoreError
 from kfeat.experiments.row import Row, counts_as_timed
 
 EXACT, LINEAR, BOOSTING, FEWER = "exact", "linear", "boosting", "exact on fewer rows"
@@ -132,12 +131,7 @@ def cells(lines: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
 @cache
 def published() -> pd.DataFrame:
     """Return the cells of the published study, which come with kfeat."""
-    file = files("kfeat.survey") / "study.csv"
-    if not file.is_file():
-        raise StoreError(
-            f"{file}: this kfeat has no published study; `python -m scripts.study answers` writes it"
-        )
-    with file.open(encoding="utf-8") as table:
+    with (files("kfeat.survey") / "study.csv").open(encoding="utf-8") as table:
         return pd.read_csv(table)
 
 

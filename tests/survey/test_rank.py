@@ -122,6 +122,8 @@ def published_of(*datasets, kernel="gaussian"):
 def test_the_parts_are_those_of_the_study_with_the_kernel():
     cells = published_of("adult", "magic", "letter")
     assert [part.dataset for part in rank.league("gaussian", True, cells)] == ["adult", "magic"]
+    several = rank.league("gaussian", True, published_of(*rank.QUICK))
+    assert [part.dataset for part in several] == ["adult", "magic", "cpu_act", "kin40k"]
     (part, *_), maps = rank.league("gaussian", False, cells), ("nystrom", "random_fourier")
     without_exact = cells[(cells["dataset"] != "magic") | (cells["method"] != "exact")]
     assert [part.dataset for part in rank.league("gaussian", False, without_exact)] == ["adult", "letter"]
