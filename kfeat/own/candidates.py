@@ -23,7 +23,8 @@ from kfeat.experiments.plan import digest
 from kfeat.maps import maps_for
 from kfeat.own.model import KernelModel
 from kfeat.solvers.base import Target
-from kfeat.survey.advice import Traits, advise, described, published
+from kfeat.survey.advice import Traits, advise, shipped
+from kfeat.survey.study import BOOSTING, LINEAR, published
 
 Entry = dict[str, Any]
 Loss = Literal["squared_hinge", "logistic", "squares", "huber"]
@@ -261,17 +262,16 @@ def drawn(study: Any) -> int:
 
 
 def advised(facts: Facts, budget: float) -> list[Candidate]:
-    """Return the method that the survey advises within a budget of CPU seconds, on the data as scaled."""
-    advice = facts.traits and advise(facts.traits, budget, published(), described())
-    if not advice:
+    """Return the map or exact method that the study advises within CPU seconds, on the data as scaled."""
+    gamma = facts.gammas["own"].get("gaussian")
+    if facts.traits is None or gamma is None:
         return []
-    name, _, degree = advice.kernel.partition(" ")
-    gamma = facts.gammas["own"].get(name)
-    if gamma is None:
-        return []
-    shape = {"degree": int(degree), "coef0": 1} if degree else {}
-    kernel = {"name": name, "gamma": gamma, **shape}
-    return [Candidate("own", kernel, advice.entry, facts.loss, facts.class_weights[0])]
+    cells = published()
+    methods = [name for name in cells["method"].unique() if name not in (LINEAR, BOOSTING)]
+    advice = advise(facts.traits, budget, cells, shipped("traits"), methods)
+    kernel = {"name": "gaussian", "gamma": gamma}
+    weight = facts.class_weights[0]
+    return [Candidate("own", kernel, advice.entry, facts.loss, weight)] if advice else []
 
 
 def linear_model(facts: Facts) -> Candidate:

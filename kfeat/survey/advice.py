@@ -1,74 +1,53 @@
-"""Advice on a map, its size and its kernel for other data, from the published survey.
+"""Advice on a method and its size for other data, from the published study.
 
-The advice is a weighted mean over the data sets of the survey. With the traits of the data x_t, and those of
-a data set of the survey x_s, each divided by its standard deviation over the survey,
+It is a weighted mean over the data sets of the study. With the coordinates of the data x_t, and those of a
+data set of the study x_s, each divided by its standard deviation over the study,
 
-    w_s = exp(-||x_t - x_s||^2 / 2) + FAR, or 0 for another task
-    loss(method) = sum_s w_s min(best_s - score_s(method), MOST) / sum_s w_s
+    w_s = exp(-mean_j (x_tj - x_sj)^2) + FAR, or 0 for another task
+    share(method) = sum_s w_s (score_s(method) - linear_s) / max(best_s - linear_s, 1) / sum_s w_s
     seconds(method) = exp(sum_s w_s log(seconds_s(method) (n_t / n_s)^g) / sum_s w_s)
 
-in points, with best_s the best exact kernel method there, g = 2 for an exact method and 1 for a map.
+with best_s the best method there, and g = 2 for LIBSVM, 3 for kernel ridge regression and 1 for the others.
+The share of the best gain over the linear model is cut to [-1, 1], and puts accuracy and R^2 on one scale.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
-from math import log
+from math import nan
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from kfeat.diagnostics import effective_rank, sampled_rows
 from kfeat.kernels import Gaussian
+from kfeat.survey.study import BOOSTING, EXACT, LEAST_GAIN, LINEAR, LOWEST
 
-# A cell is a data set, a kernel and a method: a map, its variant and number D of columns, or the exact one.
-EXACT = "exact"
-CELL = ["dataset", "kernel", "map", "variant", "n_components"]
-METHOD = ["kernel", "map", "variant"]
-VARIANTS = ("sequence", "landmarks", "h01")  # the parameters that tell the methods of one map apart
-# Chosen among a few values by the regret on eight of the ten data sets; MNIST and gisette_mnist came later.
-FAR = 0.3  # the least weight of a data set: traits tell little, so that all count
-MOST = 20.0  # points: a larger loss counts as this, since such a method is out of the question anyway
-EMPTY_MB = 230.0  # of a process that has done nothing
+METHOD = ["method", "D"]
+PROBED = [LINEAR, "nystrom", "random_fourier", BOOSTING]
+SIZES = (1000, 4000, 16000)  # training rows of the study
+FAR = 0.1  # the least weight of a data set: likeness tells little, so that all count
+LEAST_ERROR = 0.5  # per cent: data on which methods err less are alike
 SAMPLE = 1000  # rows from which the spectrum is learnt
-BUDGETS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # seconds, of mapping and training the survey's rows
-ADVICE = "advise"
 
 
 @cache
-def published() -> pd.DataFrame:
-    """Return the cells of the published survey, which come with kfeat."""
-    return _shipped("cells").fillna({"variant": ""})
-
-
-@cache
-def described() -> pd.DataFrame:
-    """Return the traits of each data set of the published survey, by its name (see `Traits`)."""
-    return _shipped("datasets").set_index("dataset")
-
-
-@cache
-def regret() -> pd.DataFrame:
-    """Return the published regrets of the advice and of the rules of thumb (see `regrets`)."""
-    return _shipped("regret")
-
-
-def _shipped(name: str) -> pd.DataFrame:
+def shipped(name: str) -> pd.DataFrame:
+    """Return a table by data set that comes with kfeat: their `traits`, or the `regret` of advice on them."""
     with (files("kfeat.survey") / f"{name}.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file)
+        return pd.read_csv(file, index_col="dataset")
 
 
 @dataclass(frozen=True)
 class Traits:
-    """What advice depends on: the task, the training rows n, the features d, density and spread.
+    """What advice depends on: the task, training rows n, features d, density, spread, and scores of a probe.
 
     density: the share of values that are not zero, before scaling. spread: the effective rank of the
     Gaussian Gram matrix of 1,000 scaled rows, where 1 / gamma is the sum of the columns' variances. It is
-    near 1 if all rows are alike, and near 1,000 if none are.
+    near 1 if all rows are alike, and near 1,000 if none are. A method that was not probed has NaN.
     """
 
     task: Literal["classification", "regression"]
@@ -76,151 +55,97 @@ class Traits:
     d: int
     density: float
     spread: float
+    linear: float = nan
+    nystrom: float = nan
+    random_fourier: float = nan
+    boosting: float = nan
 
     @classmethod
-    def of(cls, X: Any, unscaled: Any, task: Any, n: int | None = None) -> "Traits":
-        """Return the traits of data from their scaled training rows X (m, d), and rows before scaling.
-
-        `n` replaces the number of training rows.
-        """
-        rows, raw = (_dense(one) for one in (X, unscaled))
+    def of(cls, X: Any, unscaled: Any, task: Any) -> "Traits":
+        """Return the traits of data from their scaled training rows X (n, d), and rows before scaling."""
+        sampled = (sampled_rows(matrix, min(SAMPLE, matrix.shape[0]), 0)[0] for matrix in (X, unscaled))
+        rows, raw = (np.asarray(part.todense() if issparse(part) else part, float) for part in sampled)
         gamma = 1 / max(float(rows.var(axis=0).sum()), 1e-12)
         spread = effective_rank(Gaussian(gamma)(rows))
-        return cls(task, n or X.shape[0], X.shape[1], float((raw != 0).mean()), spread)
-
-    @property
-    def coordinates(self) -> list[float]:
-        """Return what decides which data sets are alike."""
-        return [log(self.d), log(max(self.density, 1e-4)), log(self.spread)]
+        n, d = X.shape
+        return cls(task, n, d, float((raw != 0).mean()), spread)
 
 
 @dataclass(frozen=True)
 class Advice:
-    """A kernel and a method, with what the survey lets expect of it.
+    """A method and its size D, what to expect of it, and the data sets that count most with their shares."""
 
-    loss: points below the best exact kernel method. evidence: the data sets that count most, with their
-    shares of the weight.
-    """
-
-    kernel: str
-    map: str
-    variant: str
-    n_components: int
-    loss: float
+    method: str
+    D: int
+    share: float  # of the best gain
     seconds: float
-    memory_mb: float
     evidence: dict[str, float]
 
     @property
-    def exact(self) -> bool:
-        """Whether the exact kernel method is advised."""
-        return self.map == EXACT
-
-    @property
     def entry(self) -> dict[str, Any] | None:
-        """Return the map as a config has it; None for the exact method."""
-        if self.exact:
-            return None
-        found: dict[str, Any] = {"name": self.map, "n_components": self.n_components}
-        if self.map == "random_maclaurin":
-            return found | ({"h01": True} if self.variant == "h01" else {"degree_law": "proportional"})
-        return found | ({VARIANTS[self.map == "nystrom"]: self.variant} if self.variant else {})
-
-
-def _dense(X: Any) -> NDArray[np.float64]:
-    """Return a sample of rows as a dense matrix."""
-    rows, _ = sampled_rows(X, min(SAMPLE, X.shape[0]), 0)
-    return np.asarray(rows.todense() if issparse(rows) else rows, dtype=np.float64)
+        """Return the map as a config has it; None for the exact method, the linear model and boosting."""
+        name, _, landmarks = self.method.partition(" ")
+        variant = {"landmarks": landmarks} if landmarks else {}
+        return {"name": name, "n_components": self.D, **variant} if self.D else None
 
 
 def advise(
-    traits: Traits, budget: float, cells: pd.DataFrame, described: pd.DataFrame, kernels: Sequence[str] = ()
-) -> Advice | None:
-    """Return the method with the least expected loss within a budget of CPU seconds; None if there is none.
+    traits: Traits, budget: float, cells: pd.DataFrame, described: pd.DataFrame,
+    methods: Sequence[str] = (), most: int = 1024,
+) -> Advice | None:  # fmt: skip
+    """Return the method with the largest expected share within CPU seconds; None where nothing fits.
 
-    `kernels` are those that are allowed, by default all.
+    It is one of `methods`, by default of all, with at most `most` columns.
     """
+    described = described[described.index.isin(cells["dataset"])]
     found = expected(traits, cells, described)
-    found = found[found["seconds"] <= budget]
-    if kernels:
-        found = found[found["kernel"].isin(kernels)]
+    found = found[(found["seconds"] <= budget) & (found["D"] <= most)]
+    if methods:
+        found = found[found["method"].isin(methods)]
     if found.empty:
         return None
-    best = found.nsmallest(1, "loss").to_dict("records")[0]  # as Python's own numbers
+    best = found.nlargest(1, "share").to_dict("records")[0]  # as Python's own numbers
     shares = weights(traits, described)
-    first = (shares / shares.sum()).sort_values(ascending=False).head(3)
-    evidence = {str(name): float(share) for name, share in first.items() if share > 0}
-    return Advice(
-        **{str(name): best[name] for name in (*CELL[1:], "loss", "seconds", "memory_mb")}, evidence=evidence
-    )
+    evidence = {str(name): float(share) for name, share in (shares / shares.sum()).nlargest(3).items()}
+    return Advice(**{str(name): value for name, value in best.items()}, evidence=evidence)
 
 
 def expected(traits: Traits, cells: pd.DataFrame, described: pd.DataFrame) -> pd.DataFrame:
-    """Return a line per method and size with the expected loss, seconds and memory on such data.
+    """Return a line per method and size with the expected share and seconds on such data.
 
-    Methods that lack the score or the seconds on most data sets are left out, and more landmarks than rows.
+    It is learnt from the next larger size of the study. Methods without times on most data sets are left out,
+    and more landmarks than rows.
     """
+    known = with_share(cells, next((size for size in SIZES if size >= traits.n), SIZES[-1]))
+    possible = (known["D"] <= traits.n) | ~known["method"].str.startswith("nystrom")
+    known = known[known["dataset"].isin(described.index) & known["seconds"].notna() & possible]
     shares = weights(traits, described)
-    possible = (cells["map"] != "nystrom") | (cells["n_components"] <= traits.n)
-    known = cells[cells["dataset"].isin(shares.index) & cells["seconds"].notna() & possible].copy()
-    best = known[known["map"] == EXACT].groupby("dataset")["score"].max()
-    known = known[known["dataset"].isin(best.index)]
-    known["loss"] = (known["dataset"].map(best) - known["score"]).clip(upper=MOST)
-    known["weight"] = known["dataset"].map(shares)
-    grown = np.where(known["map"] == EXACT, 2.0, 1.0)
-    known["log_seconds"] = np.log(known["seconds"].clip(lower=1e-3)) + grown * np.log(traits.n / known["n"])
-    # Features of further rows, in single precision; an exact method's memory grows with their square.
-    more = known["memory_mb"] + 4e-6 * known["n_components"] * (traits.n - known["n"])
-    squared = (known["memory_mb"] - EMPTY_MB) * (traits.n / known["n"]) ** 2
-    known["memory_mb"] = np.where(known["map"] == EXACT, EMPTY_MB + squared, more).clip(EMPTY_MB)
-    columns = ["loss", "log_seconds", "memory_mb"]
-    weighted = known[columns].mul(known["weight"], axis=0).join(known[[*CELL[1:], "weight"]])
-    sums = weighted.groupby(CELL[1:]).sum()
-    means = sums[columns].div(sums["weight"], axis=0)
-    means["seconds"] = np.exp(means.pop("log_seconds"))
-    return means[sums["weight"] > shares.sum() / 2].reset_index()
+    rows = np.minimum(known["n"], known["dataset"].map(described["n"]))
+    growth = np.where(known["method"] == EXACT, 3 if traits.task == "regression" else 2, 1)
+    seconds = np.log(known["seconds"].clip(lower=1e-3)) + growth * np.log(traits.n / rows)
+    values = known.assign(seconds=seconds, weight=1.0)[["share", "seconds", "weight"]]
+    sums = values.mul(known["dataset"].map(shares), axis=0).groupby([known[key] for key in METHOD]).sum()
+    means = sums.div(sums["weight"], axis=0)[sums["weight"] > shares.sum() / 2]
+    return means.assign(seconds=np.exp(means["seconds"]))[["share", "seconds"]].reset_index()
+
+
+def with_share(cells: pd.DataFrame, n: int) -> pd.DataFrame:
+    """Return the cells of n rows, or of the most below, by data set, with their share of the best gain."""
+    known = cells[cells["kernel"].isin(["gaussian", LINEAR]) & (cells["n"] <= n)]
+    known = known[known["n"] == known.groupby("dataset")["n"].transform("max")]
+    linear = known["dataset"].map(known[known["method"] == LINEAR].set_index("dataset")["score"])
+    gain = (known.groupby("dataset")["score"].transform("max") - linear).clip(lower=LEAST_GAIN)
+    return known.assign(share=((known["score"] - linear) / gain).clip(LOWEST, 1.0))
 
 
 def weights(traits: Traits, described: pd.DataFrame) -> pd.Series:
-    """Return how much each data set of the survey counts for data with these traits."""
-    places = np.array([Traits(*one).coordinates for one in described.itertuples(index=False)])
-    scale = np.maximum(places.std(axis=0), 1e-12)
-    squares = (((places - np.array(traits.coordinates)) / scale) ** 2).sum(axis=1)
-    same = described["task"] == traits.task
-    return pd.Series(np.where(same, np.exp(-squares / 2) + FAR, 0.0), described.index)
+    """Return how much each data set of the study counts for data with these traits.
 
-
-def regrets(cells: pd.DataFrame, described: pd.DataFrame, rules: pd.DataFrame) -> pd.DataFrame:
-    """Return the regret of the advice and of each rule of thumb: a line per data set, budget and rule.
-
-    The advice for a data set uses the other data sets only. The regret is the best score of any method within
-    the budget on that data set less the score of the chosen one, in points, and at least 0. `over` says that
-    the chosen one took longer than the budget, which costs it nothing here.
+    Their coordinates are logarithms of d, density and spread, and of ratios of the probe's errors.
     """
-    found = []
-    for name in described.index:
-        own = cells[(cells["dataset"] == name) & cells["seconds"].notna()]
-        # Of the methods that were not run on this data set the regret is not known.
-        comparable = cells.merge(own[CELL[1:]], on=CELL[1:])
-        for budget in BUDGETS:
-            best = own.loc[own["seconds"] <= budget, "score"].max()
-            traits = Traits(*described.loc[name])
-            advice = advise(traits, budget, comparable, described.drop(index=name))
-            chosen = {} if advice is None else {ADVICE: _result(own, advice)}
-            here = rules[rules["dataset"] == name]
-            chosen |= {one["rule"]: (one["score"], one["seconds"]) for one in here.to_dict("records")}
-            for rule, (score, seconds) in chosen.items():
-                line = {"dataset": name, "budget": budget, "rule": rule, "regret": max(best - score, 0.0)}
-                found.append(line | {"over": bool(seconds > budget)})
-    return pd.DataFrame(found)
-
-
-def _result(own: pd.DataFrame, advice: Advice) -> tuple[float, float]:
-    """Return the score and the seconds of the advised method."""
-    line = own.set_index(CELL[1:]).loc[tuple(getattr(advice, name) for name in CELL[1:])]
-    return float(line["score"]), float(line["seconds"])
-
-
-def method_name(line: Any) -> str:
-    """Return the method of a line in words, such as `nystrom rpcholesky`."""
-    return " ".join(word for word in (line[name] for name in METHOD[1:]) if word)
+    of = pd.concat([described, pd.DataFrame([asdict(traits)])])
+    linear, nystrom, fourier, trees = np.log((100 - of[PROBED]).clip(lower=LEAST_ERROR).to_numpy()).T
+    sizes: Any = np.log(of[["d", "density", "spread"]].clip(lower=1e-4))
+    places = sizes.assign(gain=nystrom - linear, landmarks=nystrom - fourier, trees=trees - nystrom)
+    squares = ((places - places.iloc[-1]) / places[:-1].std(ddof=0)) ** 2
+    return ((np.exp(-squares.mean(axis=1)) + FAR) * (of["task"] == traits.task))[:-1]

@@ -11,6 +11,7 @@ from kfeat.experiments.trial import header
 from kfeat.maps import MAPS
 from tests.cells import REPORTED, fake_row, planned
 from tests.cli.commands import kfeat, refusal, succeed
+from tests.survey.planted import plant
 
 CLAIM = """
 claims:
@@ -111,11 +112,16 @@ def test_a_check_has_the_verdicts_and_the_status_of_the_text(write):
     assert against["cells"][0]["change"] == pytest.approx(35.5)
 
 
-def test_advice_has_the_traits_the_method_and_the_sentences():
+def test_advice_has_the_traits_the_method_and_the_sentences(monkeypatch):
+    plant(monkeypatch)
     Path("own.csv").write_text("a,b,buys\n" + "".join(f"{i % 7},{i % 5},{'ny'[i % 2]}\n" for i in range(100)))
-    arguments = ("advise", "own.csv", "--target", "buys", "--kernel", "gaussian")
+    arguments = ("advise", "own.csv", "--target", "buys", "--rows", "16000", "--budget", "0.5s")
     advice = document(*arguments)
-    assert (advice["traits"]["n"], advice["traits"]["d"], advice["advice"]["kernel"]) == (80, 2, "gaussian")
+    assert (advice["traits"]["n"], advice["traits"]["d"], advice["advice"]["method"]) == (
+        16_000,
+        2,
+        "nystrom",
+    )
     assert advice["sentences"] == succeed(*arguments).stdout.splitlines()
 
 
