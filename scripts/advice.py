@@ -47,8 +47,9 @@ def regrets(of: pd.DataFrame, described: pd.DataFrame, theirs: pd.DataFrame) -> 
     data sets alone.
     """
     everything = with_share(pd.concat([of, theirs], ignore_index=True), MOST).set_index("dataset")
-    rules = {rule: (methods[-1], size) for rule, (methods, size) in RULES.items()}
-    rules |= {rule: (PLACE + name, size) for rule, (name, size, _, _) in THEIRS.items()}
+    rules = {rule: (methods[-1], size) for rule, (methods, size) in RULES.items() if rule not in THEIRS}
+    ran = {rule: (PLACE + name, size) for rule, (name, size, _, _) in THEIRS.items()}
+    rules |= {rule: place for rule, place in ran.items() if place[0] in set(theirs["method"])}
     lines = []
     for name in described.index[described.index.isin(of["dataset"])]:
         known = everything.loc[[name]].dropna(subset="seconds")
@@ -81,7 +82,8 @@ def advice(step: str) -> None:
         text = config(asks, "rules of thumb", settings).replace("scripts.study", "scripts.advice")
         Path(f"configs/survey/{NAME}.yaml").write_text(text, encoding="utf-8")
         return
-    theirs = cells(results(rows_below(ROWS, NAME)), chosen)
+    rows = rows_below(ROWS, NAME)
+    theirs = cells(results(rows), chosen) if rows else published()[:0]
     found = regrets(published(), shipped("traits"), theirs)
     found.to_csv("kfeat/survey/regret.csv", index=False, float_format="%.4f")
 

@@ -20,7 +20,7 @@ from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.component import experiment_name, read_component
 from kfeat.kernels import Gaussian
 from kfeat.own.bench import default_metric
-from kfeat.survey.advice import PROBED, Advice, Traits
+from kfeat.survey.advice import PROBED, Advice, Traits, shipped
 from kfeat.survey.study import interval
 from kfeat.text import in_yaml, plain
 
@@ -296,14 +296,14 @@ def rule_to_advise(past: Any) -> tuple[str, str]:
     to be above that of advice, by the interval of the difference, is simpler: the best of these is advised.
     """
     table = past.pivot_table(index="dataset", columns="rule", values="regret")
-    above = {rule: interval(table[rule] - table["advise"]) for rule in RULES}
+    above = {rule: interval(table[rule] - table["advise"]) for rule in RULES if rule in table}
     rivals = [rule for rule, (_, (low, _)) in above.items() if low <= 0]
     rule = str(table[rivals].mean().idxmin()) if rivals else ""
     lost, *more = (
         f"{mean:.0%} [{low:.0%}, {high:.0%}]"
         for mean, (low, high) in (interval(table["advise"]), *above.values())
     )
-    others = "; ".join(f"always {name}, {words} more" for name, words in zip(RULES, more, strict=True))
+    others = "; ".join(f"always {name}, {words} more" for name, words in zip(above, more, strict=True))
     told = (
         f"How sure: on data sets of the study that it had not seen, advice lost {lost} of the best gain "
         f"within 0.1 to 30 s. Rules of thumb lost: {others}."
@@ -330,6 +330,7 @@ def sentences(raw: Raw, traits: Traits, found: Advice, told: str) -> list[str]:
     scores = ", ".join(f"{word} {score:.1f}" for word, score in known.items() if isfinite(score))
     unit = "100 R²" if regression else "% of accuracy"
     shares = ", ".join(f"{word} ({share:.0%})" for word, share in found.evidence.items())
+    like = (shipped("traits").loc[[*found.evidence], "task"] == traits.task).any()
     return [
         f"{raw.name}: {traits.n:,} training rows, {traits.d:,} features, {traits.task}.",
         *imbalance(raw),
@@ -338,6 +339,7 @@ def sentences(raw: Raw, traits: Traits, found: Advice, told: str) -> list[str]:
         f"Expect {found.share:.0%} of what the study's best method gains over the linear model, and about "
         f"{_time(found.seconds)} of CPU time to map and train.",
         f"Evidence: the study, mostly {shares}: {PAGE}.",
+        *([] if like else [f"It has no {traits.task} yet: how far this holds for one is not known."]),
         told,
         "`kfeat tune` chooses gamma and C, and starts from the best map or exact method of such advice.",
     ]

@@ -3,7 +3,7 @@
 It is a weighted mean over the data sets of the study. With the coordinates of the data x_t, and those of a
 data set of the study x_s, each divided by its standard deviation over the study,
 
-    w_s = exp(-mean_j (x_tj - x_sj)^2) + FAR, or 0 for another task
+    w_s = exp(-mean_j (x_tj - x_sj)^2) + FAR, or 0 for another task where there are data sets of this
     share(method) = sum_s w_s (score_s(method) - linear_s) / max(best_s - linear_s, 1) / sum_s w_s
     seconds(method) = exp(sum_s w_s log(seconds_s(method) (n_t / n_s)^g) / sum_s w_s)
 
@@ -148,4 +148,5 @@ def weights(traits: Traits, described: pd.DataFrame) -> pd.Series:
     sizes: Any = np.log(of[["d", "density", "spread"]].clip(lower=1e-4))
     places = sizes.assign(gain=nystrom - linear, landmarks=nystrom - fourier, trees=trees - nystrom)
     squares = ((places - places.iloc[-1]) / places[:-1].std(ddof=0)) ** 2
-    return ((np.exp(-squares.mean(axis=1)) + FAR) * (of["task"] == traits.task))[:-1]
+    same = (of["task"] == traits.task)[:-1]
+    return (np.exp(-squares.mean(axis=1)) + FAR)[:-1] * (same if same.any() else 1.0)

@@ -46,5 +46,5 @@ def plant(monkeypatch, past=PAST):
     tables = {"traits": ABOUT, "regret": past}
     for module in ("kfeat.survey.study", "kfeat.own.candidates"):
         monkeypatch.setattr(f"{module}.published", planted)
-    for module in ("kfeat.survey.advice", "kfeat.own.candidates"):
+    for module in ("kfeat.survey.advice", "kfeat.own.candidates", "kfeat.own.new_config"):
         monkeypatch.setattr(f"{module}.shipped", tables.__getitem__)
