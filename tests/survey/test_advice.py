@@ -35,6 +35,7 @@ def test_the_probe_corrects_traits_that_mislead():
     assert misled["n2"] < 0.7
     assert misled["w2"] > 2 * without["w2"]
     assert (misled.filter(like="r") == 0).all()  # another task
+    assert (weights(traits(), ABOUT[ABOUT["task"] == "regression"]) >= 0.1).all()  # where there is no other
 
 
 def test_the_budget_the_methods_and_the_largest_size_limit_the_choice():
