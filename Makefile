@@ -57,9 +57,8 @@ reproduce-fast: $(READY)  ## a subset in under ten minutes, and its verdicts
 # What the papers print: their tables and figures, and the slides. REPEATS=1 draws each map once and ends exact
 # machines after ten minutes, with a bound in the place of their time: 2.4 hours on two cores (results/reproduce_all.md).
 PAPERS := $(sort $(wildcard configs/*/figure*.yaml configs/*/table*.yaml configs/bellet_2020/[!_]*.yaml))
-# The survey: its choices of gamma and C, its parts, and what they are held against.
-SURVEY := $(filter-out $(wildcard configs/survey/error_*) configs/survey/growth_n_solvers.yaml \
-	configs/survey/maps_smoke.yaml,$(sort $(wildcard configs/survey/[!_]*.yaml)))
+# The study of the maps: what each method chose, its rows, and the rules of thumb that advice is held against.
+SURVEY := $(sort $(wildcard configs/survey/choices_*.yaml configs/survey/study_*.yaml configs/survey/rules_*.yaml))
 OWN := $(filter-out $(PAPERS) $(SURVEY),$(sort $(shell find configs -name '[!_]*.yaml')))
 LIMITS := $(if $(REPEATS),--repeats $(REPEATS) --time-limit 10m,--time-limit 1h)
 # Run on all cores, then one at a time for times (not with REPEATS), and compare with the paper and with results/.
@@ -71,13 +70,13 @@ reproduce = @trap "exit 130" INT; began=$$(date +%s); status=0; \
 	took=$$(( $$(date +%s) - began )); \
 	echo "make $@ took $$(( took / 3600 )) hours and $$(( took % 3600 / 60 )) minutes"; exit $$status
 
-reproduce-all: $(READY)  ## run all that the papers print, and the survey; REPEATS=1 draws each map once
+reproduce-all: $(READY)  ## run all that the papers print, and the study; REPEATS=1 draws each map once
 	$(call reproduce,$(PAPERS) $(SURVEY))
 
 reproduce-papers: $(READY)  ## run all that the papers print
 	$(call reproduce,$(PAPERS))
 
-reproduce-survey: $(READY)  ## run the survey of the maps
+reproduce-survey: $(READY)  ## run the study of the maps
 	$(call reproduce,$(SURVEY))
 
 reproduce-own: $(READY)  ## run kfeat's other experiments

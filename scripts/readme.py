@@ -142,7 +142,7 @@ def _papers(_: str) -> str:
 
 
 def _findings() -> list[tuple[str, str, str]]:
-    """Return the folder, the title and the finding in one sentence of each paper and of the survey."""
+    """Return the folder, the title and the finding in one sentence of each paper and of the study."""
     names = sorted(path.parent.name for path in CONFIGS.glob("*/finding.md"))
     pages = ((RESULTS / name / "README.md").read_text(encoding="utf-8") for name in names)
     titles = [page.partition("\n")[0].removeprefix("# ").partition(":")[0] for page in pages]

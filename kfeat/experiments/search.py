@@ -1,4 +1,4 @@
-"""Solvers of the survey: the choice of a method's gamma and C, whose row says it, and boosted trees."""
+"""Solvers of the study: the choice of a method's gamma and C, whose row says it, and boosted trees."""
 
 import warnings
 from dataclasses import dataclass, field

@@ -99,7 +99,7 @@ class Facts:
     n_features: int
     rarest: int  # training rows of the rarest class; all of them in a regression
     gammas: dict[str, dict[str, float]]  # by scaling, by kernel
-    traits: Traits | None = None  # by which the survey gives advice
+    traits: Traits | None = None  # by which the study gives advice
     metric: str = "accuracy"  # the name of a scorer of scikit-learn
     class_weights: tuple[Literal["balanced"] | None, ...] = (None,)
     targets: tuple[Target, ...] = ("none",)

@@ -1,4 +1,4 @@
-"""A first config for your own data, and advice for it from the published survey."""
+"""A first config for your own data, and advice for it from the published study."""
 
 from collections.abc import Mapping
 from contextlib import suppress

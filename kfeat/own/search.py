@@ -5,10 +5,10 @@ methods or maps) on its rung. No rung waits until another is full, so there is a
 (Li et al., "A system for massively parallel hyperparameter tuning", MLSys 2020, Algorithm 2). Optuna's own
 pruner drops a candidate that does not go up at once; here it can go up later.
 
-A linear model comes first, so that there is always a model; then the survey's advice and the config's own
-methods. Optuna's TPE draws exact methods for the first rung. Maps that approximate the best of them are tried
-on the rungs above, and finally steps around the best candidate: more features, also on a third of the rows.
-Optuna's study keeps all that was scored, so that the same command goes on.
+A linear model comes first, so that there is always a model; then the advice of the study of maps and the
+config's own methods. Optuna's TPE draws exact methods for the first rung. Maps that approximate the best of
+them are tried on the rungs above, and finally steps around the best candidate: more features, also on a third
+of the rows. Optuna's study keeps all that was scored, so that the same command goes on.
 
 The wall time of a candidate on few rows predicts that on more of them, and that of its training on all rows,
 at whatever load. The best is always one that there is time to train. At most a third of the budget is kept

@@ -1,1 +1,1 @@
-"""The survey of maps: its rows as a table, what they answer, and advice for other data."""
+"""The study of the maps: its parts and cells, the league of maps, and advice for other data."""

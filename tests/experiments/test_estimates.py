@@ -41,7 +41,7 @@ def published():
 def test_the_formulas_are_near_and_past_rows_of_other_cells_are_nearer():
     """Seconds as a ratio with what every trial takes added to both."""
     memory, by_formula = [], []
-    by_past = {False: [], True: []}  # of the survey, whose maps differ more, or not
+    by_past = {False: [], True: []}  # of results/survey, whose maps differ more, or not
     for path, rows in published().items():
         known = set(list(dict.fromkeys(one["cell"] for one in rows))[::2])
         past = Past(one for one in rows if one["cell"] in known)

@@ -16,7 +16,8 @@ NAMES = [
     "quickstart",
     "bellet_2020/kernel_error",
     "chang_2017",
-    "survey",
+    "survey/choices_kernels",
+    "survey/maps_smoke",
     "yang_2014",
     "pham_pagh_2013/lemmas",
 ]

@@ -143,11 +143,11 @@ def test_markdown_links_the_published_tables_there_are(judgements, tmp_path):
 
 
 def test_the_findings_stand_above_a_line_per_paper_with_its_verdicts_counted(judgements):
-    findings = [("paper", "A & B 2013", "All is well."), ("survey", "The survey", "Maps pay.")]
+    findings = [("paper", "A & B 2013", "All is well."), ("survey", "The study", "Maps pay.")]
     text = papers(judgements, findings)
     assert text.splitlines()[:2] == [
         "- [A & B 2013](paper/README.md): All is well.",
-        "- [The survey](survey/README.md): Maps pay.",
+        "- [The study](survey/README.md): Maps pay.",
     ]
     (line,) = (line for line in text.splitlines() if line.startswith("| [A & B"))
     assert [cell.strip() for cell in line.split("|")[2:-1]] == [
