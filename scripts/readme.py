@@ -22,6 +22,7 @@ The blocks of pages, each up to `<!-- end -->`:
 - `<!-- closing NAME -->`: the line that ends a run of a config;
 - `<!-- comparisons -->`: the ratios of results/bench/ over the shapes measured; `<!-- benchmarks -->`: those
   of `BENCHMARKS` only;
+- `<!-- answers -->`: the answers of the study, from results/survey/study.md;
 - `<!-- search -->`: the search on own data beside what a user would pick instead, from the part own_data;
 - `<!-- maps -->`: what every map can do, costs and is for.
 """
@@ -212,6 +213,12 @@ def _search(_: str) -> str:
     return Table(["data", "training rows", *others], cells).markdown()
 
 
+def _answers(_: str) -> str:
+    """Return the numbered answers of the study."""
+    page = (RESULTS / "survey/study.md").read_text(encoding="utf-8")
+    return "\n".join(re.findall(r"^\d\. \*\*.*$", page, flags=re.MULTILINE))
+
+
 def _maps(_: str) -> str:
     """Return the table of all maps: kernels, cost, variance, source, and when to use each."""
     lines = [[f"`{name}`", _kernels(kernels_of(cls)), *cls.facts] for name, cls in sorted(MAPS.items())]
@@ -256,6 +263,7 @@ CONTENTS: dict[str, Callable[[str], str]] = {
     "benchmarks": lambda _: _benchmarks(BENCHMARKS),
     "comparisons": lambda _: _benchmarks(None),
     "search": _search,
+    "answers": _answers,
     "maps": _maps,
 }
 

@@ -31,6 +31,7 @@ LEAST_GAIN = 1.0  # points that exact has to gain over linear for a share of it
 LOWEST, HIGHEST = -1.0, 2.0  # of a share
 FEWEST = 3  # data sets of a mean that is drawn
 SAME = 0.05  # a difference of r within it is none
+GREY = "#C4C4C4"  # of the curves that are not named
 LEVELS = (0.5, 0.8, 0.9, 0.95, 1.0)  # of the performance profiles
 
 
@@ -244,22 +245,33 @@ def critical_difference(methods: int, datasets: int, level: float = 0.95) -> flo
 
 
 def curves(ax: Any, of: pd.DataFrame, kernel: str, n: int, drawn: Mapping[str, str]) -> None:
-    """Draw the mean share of each method by budget, and the interval of those that have a colour."""
-    able = (within(of, kernel, n, budget).assign(budget=budget) for budget in np.geomspace(0.005, 1, 24))
-    found = pd.concat([lines for lines in able if len(lines)])
+    """Draw the mean share of each method by budget, with intervals of those that have a colour.
+
+    The data sets are those judged from the smallest budget on, the same along each curve; this budget is
+    1/100, or as much larger as half of the data sets need.
+    """
+    limits = references(of[of["n"] <= n], kernel)["seconds"].sort_index().groupby("dataset").last()
+    least = max(0.01, SHORTEST / limits.median())
+    known = limits.index[limits * least >= SHORTEST]
+    budgets = np.geomspace(least, 1, 20)
+    found = pd.concat(within(of, kernel, n, budget).assign(budget=budget) for budget in budgets)
+    found = found[found["dataset"].isin(known)].dropna(subset="r")
     labels: list[tuple[float, str]] = []
-    for name, own in found.dropna(subset="r").groupby("method"):
-        r = own.groupby("budget")["r"].agg(list)
-        r = r[r.map(len) >= FEWEST]
-        means, colour = [interval(values) for values in r], drawn.get(str(name), "#C4C4C4")
-        ax.plot(r.index, [middle for middle, _ in means], color=colour, lw=1.6 if name in drawn else 0.8)
-        if name in drawn and means:
-            ax.fill_between(r.index, *np.array([ends for _, ends in means]).T, color=colour, alpha=0.15, lw=0)
-            labels.append((means[-1][0], str(name)))
+    for name, own in found.groupby("method"):
+        means = own.groupby("budget")["r"].mean()
+        ax.plot(means, color=drawn.get(str(name), GREY), lw=1.8 if name in drawn else 0.8)
+        if name in drawn:
+            labels.append((means.iloc[-1], str(name)))
     for i, (y, name) in enumerate(sorted(labels)):
-        place = {"xytext": (4, 4 * (2 * i - len(labels))), "textcoords": "offset points"}
+        own = found[found["method"] == name].groupby("budget")["r"].agg(list)
+        for budget in budgets[[0, len(budgets) // 2, -1]]:
+            middle, (low, high) = interval(own[budget])
+            side = budget * 1.06 ** (i - len(labels) / 2)  # beside each other
+            ax.errorbar(side, middle, [[middle - low], [high - middle]], color=drawn[name], capsize=2)
+        place = {"xytext": (8, 5 * (2 * i - len(labels))), "textcoords": "offset points"}
         ax.annotate(name, (1, y), **place, color=drawn[name], fontsize=8)
     ax.axhline(1, color="#888888", lw=0.8)
-    ax.set(xscale="log", title=f"{kernel}, {n:,} rows", ylim=(-0.2, 1.3))
-    ax.set_xticks([0.01, 0.1, 0.5, 1], ["1/100", "1/10", "1/2", "1"])
+    ax.set(xscale="log", title=f"{kernel}, {n:,} rows, {found['dataset'].nunique()} data sets")
+    shares = {1 / 100: "1/100", 1 / 30: "1/30", 1 / 10: "1/10", 1 / 3: "1/3", 1: "1"}
+    ax.set_xticks([x for x in shares if x >= 0.9 * least], [shares[x] for x in shares if x >= 0.9 * least])
     ax.minorticks_off()
