@@ -136,10 +136,13 @@ def _printed(name: str) -> str:
 
 
 def _papers(_: str) -> str:
-    """Return a line for each paper, its title and its finding, and below them the links of the titles."""
-    findings = [(name, f"[{title}]", finding) for name, title, finding in _findings() if name != "survey"]
-    table = Table(["paper", "finding"], [finding[1:] for finding in findings]).markdown(str)
-    return "\n".join([table, "", *(f"{link}: {RESULTS}/{name}/README.md" for name, link, _ in findings)])
+    """Return a line for each paper, its title and its finding."""
+    findings = [
+        (f"[{title}]({RESULTS}/{name}/README.md)", finding)
+        for name, title, finding in _findings()
+        if name != "survey"
+    ]
+    return Table(["paper", "finding"], findings).markdown(str)
 
 
 def _findings() -> list[tuple[str, str, str]]:
