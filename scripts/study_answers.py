@@ -79,7 +79,7 @@ SENTENCES = (  # of papers, with the config and claim that test each under its c
         None,
     ),
 )
-DRAWN = ("nystrom", "orf", "random_fourier", FEWER)
+DRAWN = ("nystrom", "orf", "random_fourier", FEWER, "tensor_sketch")
 
 
 def pairs(shares: pd.DataFrame) -> pd.DataFrame:

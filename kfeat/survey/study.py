@@ -248,10 +248,10 @@ def curves(ax: Any, of: pd.DataFrame, kernel: str, n: int, drawn: Mapping[str, s
     """Draw the mean share of each method by budget, with intervals of those that have a colour.
 
     The data sets are those judged from the smallest budget on, the same along each curve; this budget is
-    1/100, or as much larger as half of the data sets need.
+    1/100, or as much larger as three quarters of the data sets need.
     """
     limits = references(of[of["n"] <= n], kernel)["seconds"].sort_index().groupby("dataset").last()
-    least = max(0.01, SHORTEST / limits.median())
+    least = max(0.01, SHORTEST / limits.quantile(0.25))
     known = limits.index[limits * least >= SHORTEST]
     budgets = np.geomspace(least, 1, 20)
     found = pd.concat(within(of, kernel, n, budget).assign(budget=budget) for budget in budgets)
