@@ -163,7 +163,8 @@ def which_map(of: pd.DataFrame) -> Answer:
         scores, shares, own = (table_of(found, value) for value in ("score", "r", "predict"))
         ranks, first = average_ranks(scores), leaders(scores, shares)
         others = f"is not told from {', '.join(first[1:])}" if first[1:] else "leads"
-        told.append(f"within {words} {first[0]} ranks first, with r {number(shares[first[0]].dropna(), '.2f')}, and {others}")
+        share = number(shares[first[0]].dropna(), ".2f")
+        told.append(f"within {words} {first[0]} ranks first, with r {share}, and {others}")
         cd, p = critical_difference(*scores.shape[::-1]), friedmanchisquare(*scores.to_numpy().T).pvalue
         tests = f"{words} (critical difference {cd:.2f}, Friedman's p {p:.2g})"
         for name, rank in ranks.items():
@@ -223,7 +224,8 @@ def from_how_many_rows(of: pd.DataFrame) -> Answer:
     most = [n for n, which in holds.items() if share_interval(which.sum(), len(which))[0] > 0.5]
     told = "; ".join(f"from {n:,} rows on, on {of_all(which)}" for n, which in holds.items())
     shown = f"from {most[0]:,} rows on" if most else "at none of these sizes"
-    text = f"A map loses at most {NEAR} points in half of exact's time {told}. That this is so on most data is shown {shown}"
+    text = f"A map loses at most {NEAR} points in half of exact's time {told}. That this is so on most data "
+    text += f"is shown {shown}"
     words = equal.replace({True: "equal", False: "less", np.nan: ""}).rename(columns={MAIN_N + 1: "all rows"})
     return text, words.reset_index()
 
@@ -231,7 +233,9 @@ def from_how_many_rows(of: pd.DataFrame) -> Answer:
 def all_rows(of: pd.DataFrame) -> pd.DataFrame:
     """Return score and seconds of each method on all rows of the data sets that have more than the others."""
     most = of[of["n"] > MAIN_N]
-    told = [f"{score:.2f} in {time:.3g} s" for score, time in zip(most["score"], most["seconds"], strict=True)]
+    told = [
+        f"{score:.2f} in {time:.3g} s" for score, time in zip(most["score"], most["seconds"], strict=True)
+    ]
     names = [f"{name} {D}" if D else name for name, D in zip(most["method"], most["D"], strict=True)]
     lines = most.assign(told=told, name=names)
     return lines.pivot(index=["dataset", "n"], columns="name", values="told").fillna("–").reset_index()
@@ -269,8 +273,18 @@ def finer_maps(of: pd.DataFrame, errors: pd.DataFrame) -> Answer:
         {**compared(values[a], a, b), "p": f"{p[a]:.2g}", "held-out error": f"{ratio(wide[a], wide[b])}×"}
         for a, b in FINER.items()
     ]
-    pays = [f"{a} ({number(values[a])})" for a in FINER if verdict(values[a]) == "better" and p[a] < LEVEL]
-    return f"At equal time these are shown to pay: {', '.join(pays) or 'none'}", pd.DataFrame(lines)
+    told = {"better": "pay", "worse": "cost"}
+    shown = [
+        f"to {word}: "
+        + (
+            ", ".join(
+                f"{a} ({number(values[a])})" for a in FINER if verdict(values[a]) == side and p[a] < LEVEL
+            )
+            or "none"
+        )
+        for side, word in told.items()
+    ]
+    return f"At equal time these are shown {'; '.join(shown)}", pd.DataFrame(lines)
 
 
 def other_kernels(of: pd.DataFrame) -> Answer:
@@ -280,7 +294,9 @@ def other_kernels(of: pd.DataFrame) -> Answer:
         for kernel, other in ELSEWHERE.items()
         if (of["kernel"] == kernel).any()
     }
-    told = [f"{kernel} {number(one)} over {ELSEWHERE[kernel]}" for kernel, one in values.items()]
+    told = [
+        f"{kernel} {number(one)} over {ELSEWHERE[kernel]} ({verdict(one)})" for kernel, one in values.items()
+    ]
     lines = [
         {"kernel": kernel, **compared(one, "nystrom", ELSEWHERE[kernel])} for kernel, one in values.items()
     ]
