@@ -251,7 +251,7 @@ def curves(ax: Any, of: pd.DataFrame, kernel: str, n: int, drawn: Mapping[str, s
     1/100, or as much larger as three quarters of the data sets need.
     """
     limits = references(of[of["n"] <= n], kernel)["seconds"].sort_index().groupby("dataset").last()
-    least = max(0.01, SHORTEST / limits.quantile(0.25))
+    least = max(0.01, SHORTEST / float(limits.quantile(0.25)))
     known = limits.index[limits * least >= SHORTEST]
     budgets = np.geomspace(least, 1, 20)
     found = pd.concat(within(of, kernel, n, budget).assign(budget=budget) for budget in budgets)
@@ -263,9 +263,9 @@ def curves(ax: Any, of: pd.DataFrame, kernel: str, n: int, drawn: Mapping[str, s
         if name in drawn:
             labels.append((means.iloc[-1], str(name)))
     for i, (y, name) in enumerate(sorted(labels)):
-        own = found[found["method"] == name].groupby("budget")["r"].agg(list)
+        lists = found[found["method"] == name].groupby("budget")["r"].agg(list)
         for budget in budgets[[0, len(budgets) // 2, -1]]:
-            middle, (low, high) = interval(own[budget])
+            middle, (low, high) = interval(lists[budget])
             side = budget * 1.06 ** (i - len(labels) / 2)  # beside each other
             ax.errorbar(side, middle, [[middle - low], [high - middle]], color=drawn[name], capsize=2)
         place = {"xytext": (8, 5 * (2 * i - len(labels))), "textcoords": "offset points"}
