@@ -52,17 +52,11 @@ def choice_settings(of: Iterable[Part]) -> Iterator[Entry]:
 
 
 def study_settings(of: Iterable[Part], chosen: Chosen) -> Iterator[Entry]:
-    """Yield the settings of the study, each method with its own gamma and C or alpha.
-
-    A part whose exact method has not chosen is left out: no share of its gain is known.
-    """
+    """Yield the settings of the study, each method with its own gamma and C or alpha."""
     for part in of:
-        exact = chosen(part, EXACT)
-        if not exact:
-            continue
         for item in part.maps:
             yield part.chosen(item, chosen(part, item))
-        yield part.chosen(None, exact)
+        yield part.chosen(None, chosen(part, EXACT))
         if part.kernel == GAUSSIAN:
             rate, leaves = (chosen(part, BOOSTING)[key] for key in ("learning_rate", "max_leaf_nodes"))
             kind = "classification" if part.dataset in CLASSES else "regression"
