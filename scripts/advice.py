@@ -59,7 +59,7 @@ def regrets(of: pd.DataFrame, described: pd.DataFrame, theirs: pd.DataFrame) -> 
         others = of[of["dataset"] != name].merge(ours[METHOD], on=METHOD)
         traits = Traits(**{**described.loc[name], "n": min(described.loc[name, "n"], MOST)})
         for budget in BUDGETS:
-            best = max(linear, *ours.loc[ours["seconds"] <= budget, "share"])
+            best = max([linear, *ours.loc[ours["seconds"] <= budget, "share"]])
             found = advise(traits, budget, others, described.drop(index=name))
             advised = (found.method, found.D) if found else (LINEAR, 0)
             for rule, (method, size) in {"advise": advised, **rules}.items():

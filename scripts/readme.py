@@ -22,7 +22,6 @@ The blocks of pages, each up to `<!-- end -->`:
 - `<!-- closing NAME -->`: the line that ends a run of a config;
 - `<!-- comparisons -->`: the ratios of results/bench/ over the shapes measured; `<!-- benchmarks -->`: those
   of `BENCHMARKS` only;
-- `<!-- answers -->`: the answers of the study, from results/survey/study.md;
 - `<!-- search -->`: the search on own data beside what a user would pick instead, from the part own_data;
 - `<!-- maps -->`: what every map can do, costs and is for.
 """
@@ -33,6 +32,7 @@ from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import fill
 
 from kfeat.analysis.judgement import Judgement, in_short, judge_experiments
 from kfeat.experiments.config import load_experiment
@@ -136,13 +136,13 @@ def _printed(name: str) -> str:
 
 
 def _papers(_: str) -> str:
-    """Return a line for each paper, its title and its finding."""
-    findings = [
-        (f"[{title}]({RESULTS}/{name}/README.md)", finding)
+    """Return a line for each paper: its title and its finding."""
+    lines = [
+        f"- [{title}]({RESULTS}/{name}/README.md): {finding}"
         for name, title, finding in _findings()
         if name != "survey"
     ]
-    return Table(["paper", "finding"], findings).markdown(str)
+    return "\n".join(fill(line, 100, subsequent_indent="  ", break_on_hyphens=False) for line in lines)
 
 
 def _findings() -> list[tuple[str, str, str]]:
@@ -216,12 +216,6 @@ def _search(_: str) -> str:
     return Table(["data", "training rows", *others], cells).markdown()
 
 
-def _answers(_: str) -> str:
-    """Return the numbered answers of the study."""
-    page = (RESULTS / "survey/study.md").read_text(encoding="utf-8")
-    return "\n".join(re.findall(r"^\d\. \*\*.*$", page, flags=re.MULTILINE))
-
-
 def _maps(_: str) -> str:
     """Return the table of all maps: kernels, cost, variance, source, and when to use each."""
     lines = [[f"`{name}`", _kernels(kernels_of(cls)), *cls.facts] for name, cls in sorted(MAPS.items())]
@@ -266,7 +260,6 @@ CONTENTS: dict[str, Callable[[str], str]] = {
     "benchmarks": lambda _: _benchmarks(BENCHMARKS),
     "comparisons": lambda _: _benchmarks(None),
     "search": _search,
-    "answers": _answers,
     "maps": _maps,
 }
 

@@ -379,7 +379,9 @@ def page(lines: pd.DataFrame, chosen: pd.DataFrame, errors: pd.DataFrame, traits
         sentences=markdown(sentences(of, errors)),
         predicted=predicted(of),
         all_rows=markdown(all_rows(of)),
-        profiles=markdown(profiles(shares).sort_values(LEVELS[2], ascending=False).round(2).reset_index()),
+        profiles=markdown(
+            profiles(shares).sort_values(LEVELS[2], ascending=False).map("{:.2f}".format).reset_index()
+        ),
         markdown=markdown,
     )
     return f"{text}\n"

@@ -350,10 +350,10 @@ def test_a_model_file_cannot_keep_it():
     )
 
 
-def test_configs_that_come_with_kfeat_name_code_beside_them_alone():
+def test_configs_that_come_with_kfeat_name_code_beside_them_or_scikit_learn():
     for path in (ROOT / "configs").rglob("*.yaml"):
-        for _, file in re.findall(r'(name|loader): *"?([^\s"]+):\w', path.read_text(encoding="utf-8")):
-            assert (path.parent / file).is_file(), path
+        for _, file in re.findall(r"(name|loader): *[\"']?([^\s\"']+):\w", path.read_text(encoding="utf-8")):
+            assert file.startswith("sklearn.") or (path.parent / file).is_file(), path
     load_experiment(ROOT / "configs/quickstart.yaml", code="refuse")
 
 

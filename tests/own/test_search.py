@@ -173,7 +173,7 @@ def test_a_process_answers_fails_and_is_ended_at_a_deadline(tmp_path):
         for child in active_children():
             child.kill()  # as the system does where memory runs out
         assert "memory ran out" in assistant.ask("facts", monotonic() + 100)["failed"]
-        assert assistant.ask("facts", monotonic() + 100) == facts
+        assert repr(assistant.ask("facts", monotonic() + 100)) == repr(facts)  # NaN is not equal to itself
         slow = Candidate("own", {"name": "linear"}, {"name": "nystrom", "n_components": 90}, "logistic")
         began = monotonic()
         values = [2.0**k for k in range(1000)]
