@@ -209,7 +209,13 @@ class KernelModel(Estimator):
     def _answer(self, method: str, Z: Any) -> NDArray[Any]:
         """Return what a method of the solver returns for features Z, with the probabilities learnt for it."""
         if method == "predict_proba" and hasattr(self, "calibrator_"):
-            return self.calibrator_.predict_proba(self.solver_.decision_function(Z).reshape(Z.shape[0], -1))
+            values = self.solver_.decision_function(Z).reshape(Z.shape[0], -1)
+            found = self.calibrator_.predict_proba(values)
+            if values.shape[1] > 1:
+                # The label has the largest probability: where another class has it, the two exchange theirs.
+                pairs = np.stack([values.argmax(axis=1), found.argmax(axis=1)], axis=1)
+                np.put_along_axis(found, pairs, np.take_along_axis(found, pairs[:, ::-1], axis=1), axis=1)
+            return found
         return getattr(self.solver_, method)(Z)
 
     def predict(self, X: Any) -> NDArray[Any]:

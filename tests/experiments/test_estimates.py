@@ -54,7 +54,9 @@ def test_the_formulas_are_near_and_past_rows_of_other_cells_are_nearer():
                 assert expected is not None
                 by_past["survey" in path.parts].append(expected / taken)
     assert len(memory) > 12_000
-    assert max(memory) < 5  # a trial that fits is not refused
+    assert (
+        max(memory) < 6
+    )  # a trial that fits is not refused; LIBSVM may cache more rows than it comes to need
     assert (np.array(memory) >= 0.8).mean() > 0.98
     assert (np.array(memory) <= 3).mean() > 0.98
     assert share_within(10, by_formula) > 0.85
