@@ -109,7 +109,7 @@ def signed_ranks(differences: pd.Series) -> float:
 
 
 def leaders(scores: pd.DataFrame, shares: pd.DataFrame, level: float = LEVEL) -> list[str]:
-    """Return the method with the lowest average rank, and those that the tests do not tell from it."""
+    """Return the method with the lowest average rank, and those that the tests do not separate from it."""
     ranks, p = average_ranks(scores), pairs(shares)
     first = str(ranks.index[0])
     return [first, *(str(name) for name in ranks.index[1:] if p.loc[first, name] >= level)]
@@ -162,7 +162,7 @@ def which_map(of: pd.DataFrame) -> Answer:
             continue
         scores, shares, own = (table_of(found, value) for value in ("score", "r", "predict"))
         ranks, first = average_ranks(scores), leaders(scores, shares)
-        others = f"is not told from {', '.join(first[1:])}" if first[1:] else "leads"
+        others = f"the tests do not separate it from {', '.join(first[1:])}" if first[1:] else "leads"
         share = number(shares[first[0]].dropna(), ".2f")
         told.append(f"within {words} {first[0]} ranks first, with r {share}, and {others}")
         cd, p = critical_difference(*scores.shape[::-1]), friedmanchisquare(*scores.to_numpy().T).pvalue
@@ -274,18 +274,13 @@ def finer_maps(of: pd.DataFrame, errors: pd.DataFrame) -> Answer:
         {**compared(values[a], a, b), "p": f"{p[a]:.2g}", "held-out error": f"{ratio(wide[a], wide[b])}×"}
         for a, b in FINER.items()
     ]
-    told = {"better": "pay", "worse": "cost"}
-    shown = [
-        f"to {word}: "
-        + (
-            ", ".join(
-                f"{a} ({number(values[a])})" for a in FINER if verdict(values[a]) == side and p[a] < LEVEL
-            )
-            or "none"
-        )
-        for side, word in told.items()
-    ]
-    return f"At equal time these are shown {'; '.join(shown)}", pd.DataFrame(lines)
+    pay, cost = (
+        [f"{a} ({number(values[a])})" for a in FINER if verdict(values[a]) == side and p[a] < LEVEL]
+        for side in ("better", "worse")
+    )
+    text = f"At equal time these are shown to pay: {', '.join(pay) or 'none'}; "
+    text += f"to cost: {', '.join(cost) or 'none'}"
+    return text, pd.DataFrame(lines)
 
 
 def other_kernels(of: pd.DataFrame) -> Answer:

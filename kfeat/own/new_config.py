@@ -316,7 +316,7 @@ def rule_to_advise(past: Any) -> tuple[str, str]:
 
 
 def sentences(raw: Raw, traits: Traits, found: Advice, told: str) -> list[str]:
-    """Return the advice, what to expect of it, its evidence, and what is told of such advice."""
+    """Return the advice, what to expect of it, its evidence, and how good such advice was."""
     regression = traits.task == "regression"
     linear = "ridge regression" if regression else "Newton's linear SVM"
     exact = "exact kernel ridge regression" if regression else "the exact SVM (LIBSVM)"

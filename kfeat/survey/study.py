@@ -31,7 +31,7 @@ LEAST_GAIN = 1.0  # points that exact has to gain over linear for a share of it
 LOWEST, HIGHEST = -1.0, 2.0  # of a share
 FEWEST = 3  # data sets of a mean that is drawn
 SAME = 0.05  # a difference of r within it is none
-GREY = "#C4C4C4"  # of the curves that are not named
+PALE = "#C4C4C4"  # of the curves that are not named
 LEVELS = (0.5, 0.8, 0.9, 0.95, 1.0)  # of the performance profiles
 
 
@@ -259,7 +259,7 @@ def curves(ax: Any, of: pd.DataFrame, kernel: str, n: int, drawn: Mapping[str, s
     labels: list[tuple[float, str]] = []
     for name, own in found.groupby("method"):
         means = own.groupby("budget")["r"].mean()
-        ax.plot(means, color=drawn.get(str(name), GREY), lw=1.8 if name in drawn else 0.8)
+        ax.plot(means, color=drawn.get(str(name), PALE), lw=1.8 if name in drawn else 0.8)
         if name in drawn:
             labels.append((means.iloc[-1], str(name)))
     for i, (y, name) in enumerate(sorted(labels)):

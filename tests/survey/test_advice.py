@@ -1,16 +1,22 @@
 """Advice from a planted study whose answer is known."""
 
 from math import nan
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 from kfeat.own.new_config import RULES
-from kfeat.survey.advice import METHOD, PROBED, Traits, advise, expected, weights
+from kfeat.survey import study
+from kfeat.survey.advice import METHOD, PROBED, Traits, advise, expected, shipped, weights
 from kfeat.survey.parts import Chosen, parts
-from scripts.advice import PLACE, THEIRS, regrets, rule_settings
+from scripts.advice import NAME, PLACE, ROWS, THEIRS, regrets, rule_settings
+from scripts.study import rows_below
 from tests.survey.planted import ABOUT, NARROW, WIDE, planted
+
+ROOT = Path(__file__).parents[2]
 
 
 def traits(name="n1", **changes):
@@ -81,6 +87,21 @@ def test_advice_for_a_data_set_does_not_see_it():
     assert found["n2", 0.3, "boosting"] == pytest.approx(15 / 20)  # a second is too long: the linear model
     assert found["n2", 3.0, next(iter(THEIRS))] == pytest.approx(9 / 20)
     assert set(found.index.unique("rule")) == {"advise", *RULES}
+
+
+def test_nothing_is_lost_where_no_method_fits_the_budget():
+    cells = planted()
+    cells.loc[cells["dataset"] == "n2", "seconds"] += 1000.0
+    found = regrets(cells, ABOUT, cells[:0]).set_index(["dataset", "rule"])["regret"]
+    assert (found["n2"] == 0).all()
+
+
+@pytest.mark.slow
+def test_the_regrets_that_come_with_kfeat_are_those_of_the_published_rows(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    theirs = study.cells(study.results(rows_below(ROWS, NAME)), study.choices(rows_below(ROWS, "choices_*")))
+    found = regrets(study.published(), shipped("traits"), theirs)
+    assert_allclose(found["regret"], shipped("regret")["regret"], atol=1e-4)
 
 
 def test_scikit_learn_has_the_gamma_and_the_penalty_of_the_study():

@@ -100,7 +100,7 @@ def test_the_newcomer_has_its_curve_among_the_published_ones(published):
     study.curves(axes, of, "gaussian", 4000, {NAME: "#D55E00"})
     assert [text.get_text() for text in axes.texts] == [NAME]
     assert [line.get_color() for line in axes.lines if line.get_linewidth() == 1.8] == ["#D55E00"]
-    assert [line.get_color() for line in axes.lines].count(study.GREY) == 8  # of nine methods
+    assert [line.get_color() for line in axes.lines].count(study.PALE) == 8  # of nine methods
 
 
 def published_of(*datasets, kernel="gaussian"):
