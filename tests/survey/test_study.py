@@ -157,7 +157,7 @@ def test_the_answers_are_the_planted_ones(tmp_path):
     assert "fragile" not in text
     assert "from 4,000 rows on, on 0 of 14" in text
     assert "on most data is shown at none of these sizes" in text
-    assert "It failed at 1/100" in text
+    assert "It failed at 1/100.\n" in text
     assert "Nystrom's lead over ORF goes with none of these traits." in text
     assert "predicts 10 [10, 10] times" in text
     assert "these are shown to pay: orf (+0." in text
