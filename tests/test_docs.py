@@ -141,7 +141,7 @@ def test_a_table_sorts_by_the_keyboard_and_is_searched(show):
     header = browser.find_element("css selector", "th:nth-child(3)")
     for direction in ("ascending", "descending"):
         header.find_element("css selector", "[role=button]").send_keys(Keys.ENTER)
-        assert header.get_attribute("aria-sort") == direction
+        assert browser.find_elements("css selector", f"th:nth-child(3)[aria-sort={direction}]")  # it waits
         shown = texts(browser, ".dt-container tbody td:nth-child(3)")
         shown = [-inf if text == "–" else float(text.split()[0]) for text in shown]
         assert len(shown) > 20
