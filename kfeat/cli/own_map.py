@@ -65,12 +65,11 @@ def rank(
     from kfeat.experiments.setting import unsupported
     from kfeat.experiments.worker import WorkerOptions
     from kfeat.survey import rank as league
-    from kfeat.survey.study import published
+    from kfeat.survey.study import shipped
 
-    study = published()
-    parts = league.league(kernel, quick, study)
+    settings = league.league(kernel, quick)
     item = _component("map", {"name": place, "n_components": 64})
-    for problem in unsupported(item, [_component("kernel", parts[0].kernel)]):
+    for problem in unsupported(item, [_component("kernel", settings[0]["kernel"])]):
         raise ConfigError(problem)
     slug = re.sub(r"[^\w-]+", "_", place).strip("_")
     name = f"rank/{slug}_{kernel}"
@@ -80,7 +79,8 @@ def rank(
         opened_engine("local", 1, None, False, how) as engine,
         options.observer(quiet, several=True) as watching,
     ):
-        found = league.run(item, parts, study, name, out, engine, watching)
+        found = league.run(item, settings, name, out, engine, watching)
+    study = shipped("study")
     _show(place if place not in set(study["method"]) else f"{place} (here)", study, *found, out / name)
 
 

@@ -57,7 +57,6 @@ from kfeat.solvers.base import TargetScale, weights_of_codes
 from kfeat.solvers.base import scores as linear_values
 from kfeat.solvers.newton_system import cholesky
 from kfeat.solvers.ridge import Moments, ridge_path, sum_of
-from kfeat.survey.advice import Traits
 
 Answer = dict[str, Any]
 READY: Answer = {"ready": True}  # what a process sends first, once its data are read
@@ -341,10 +340,9 @@ class Scorer:
                 gammas[scale] = scales
         rarest = int(np.unique(own.y_train, return_counts=True)[1].min()) if self._classes else self._n
         n, d = own.X_train.shape
-        traits = Traits.of(own.X_train, self._under("none").X_train, own.task)
         sizes = n, own.X_test.shape[0], d, rarest
         targets = ("none",) if self._classes else targets_of(own.y_train)
-        return Facts(own.task, *sizes, gammas, traits, self._metric.name, self._class_weights, targets)
+        return Facts(own.task, *sizes, gammas, self._metric.name, self._class_weights, targets)
 
     def score(self, candidate: Candidate, n: int, values: Sequence[float]) -> dict[str, Any]:
         """Return a candidate's scores on the folds at the best of these values of C (or alpha)."""

@@ -23,8 +23,7 @@ from kfeat.experiments.plan import digest
 from kfeat.maps import maps_for
 from kfeat.own.model import KernelModel
 from kfeat.solvers.base import Target
-from kfeat.survey.advice import Traits, advise, shipped
-from kfeat.survey.study import BOOSTING, LINEAR, published
+from kfeat.survey.advice import advise
 
 Entry = dict[str, Any]
 Loss = Literal["squared_hinge", "logistic", "squares", "huber"]
@@ -99,7 +98,6 @@ class Facts:
     n_features: int
     rarest: int  # training rows of the rarest class; all of them in a regression
     gammas: dict[str, dict[str, float]]  # by scaling, by kernel
-    traits: Traits | None = None  # by which the study gives advice
     metric: str = "accuracy"  # the name of a scorer of scikit-learn
     class_weights: tuple[Literal["balanced"] | None, ...] = (None,)
     targets: tuple[Target, ...] = ("none",)
@@ -262,16 +260,13 @@ def drawn(study: Any) -> int:
 
 
 def advised(facts: Facts, budget: float) -> list[Candidate]:
-    """Return the map or exact method that the study advises within CPU seconds, on the data as scaled."""
+    """Return the map that the study advises within CPU seconds, on the data as scaled."""
     gamma = facts.gammas["own"].get("gaussian")
-    if facts.traits is None or gamma is None:
+    advice = advise(facts.task, facts.n_train, facts.n_features, budget)
+    if gamma is None or advice is None or advice.entry is None:
         return []
-    cells = published()
-    methods = [name for name in cells["method"].unique() if name not in (LINEAR, BOOSTING)]
-    advice = advise(facts.traits, budget, cells, shipped("traits"), methods)
     kernel = {"name": "gaussian", "gamma": gamma}
-    weight = facts.class_weights[0]
-    return [Candidate("own", kernel, advice.entry, facts.loss, weight)] if advice else []
+    return [Candidate("own", kernel, advice.entry, facts.loss, facts.class_weights[0])]
 
 
 def linear_model(facts: Facts) -> Candidate:

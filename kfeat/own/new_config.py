@@ -1,15 +1,12 @@
 """A first config for your own data, and advice for it from the published study."""
 
 from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import replace
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kfeat.data import Protocol, load, load_raw
+from kfeat.data import Protocol, load_raw
 from kfeat.data.cache import check_regular, naming
 from kfeat.data.coding import listed
 from kfeat.data.dataset import Raw, Reading
@@ -17,11 +14,10 @@ from kfeat.data.formats.tables import roles
 from kfeat.data.inspection import class_counts, columns_of, table_of, useless
 from kfeat.data.protocol import split_indices
 from kfeat.errors import ConfigError, DataError
-from kfeat.experiments.component import experiment_name, read_component
+from kfeat.experiments.component import experiment_name
 from kfeat.kernels import Gaussian
 from kfeat.own.bench import default_metric
-from kfeat.survey.advice import PROBED, Advice, Traits, shipped
-from kfeat.survey.study import interval
+from kfeat.survey.advice import Advice
 from kfeat.text import in_yaml, plain
 
 DENSE_VALUES = 200_000_000  # n d up to which a sparse matrix may become dense: 0.8 GB in float32
@@ -163,7 +159,7 @@ def config_text(
 ) -> str:
     """Return a config for `kfeat run`, with the reason above each choice."""
     n, d = len(raw.y), raw.n_features
-    n_train = len(raw.parts["train"].y) if "test" in raw.parts else int(TRAIN * n)
+    n_train = training_rows(raw)
     scale, why = scaling_of(raw, dataset)
     sparse = scale == "unit_rows"
     metric, why_metric = default_metric(raw.parts["train"].y, raw.task == "classification")
@@ -180,6 +176,11 @@ def config_text(
         size=int(np.clip(n_train // 4 // 50 * 50, 50, 1000)),
         chosen=chosen, mapped=mapped, exact=exact,
     )  # fmt: skip
+
+
+def training_rows(raw: Raw) -> int:
+    """Return how many rows train: those of the file, or four fifths where the data have no test file."""
+    return len(raw.parts["train"].y) if "test" in raw.parts else int(TRAIN * len(raw.y))
 
 
 def split_of(raw: Raw, kind: str) -> Any:
@@ -236,112 +237,29 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 PAGE = "results/survey/study.md"
-SAMPLE, HELD_OUT = 1_000, 2_000  # rows that the probe trains on, and that score it
-WIDE = 500  # features above which trees are not probed, since they take longer than all else
 RARE = 0.2  # of an equal share of the rows: with two classes a tenth
-# What advice is held against: the methods of each rule of thumb, and the largest D.
-RULES: dict[str, tuple[list[str], int]] = {
-    "Nystrom with 256 landmarks": (["linear", "nystrom"], 256),
-    "random Fourier features with 1,024 columns": (["linear", "random_fourier"], 1024),
-    "scikit-learn's Nystroem with 500 landmarks": (["linear", "nystrom"], 256),
-    "scikit-learn's RBFSampler with 1,000 columns": (["linear", "random_fourier"], 1024),
-    "the linear model": (["linear"], 0),
-    "boosting": (["linear", "boosting"], 0),
-}
 
 
-def traits_of(source: Any, raw: Raw, rows: int | None = None, **access: Any) -> Traits:
-    """Return the traits of data under the first scaling that `kfeat new` would choose, with a probe's scores.
-
-    `rows` replaces the number of training rows. The test rows are those of the study where data are its own.
-    """
-    scale, _ = scaling_of(raw, source if isinstance(source, dict) else {})
-    split = "official" if "test" in raw.parts else {"kind": "fraction", "train": TRAIN, "deal": 0}
-    protocol = Protocol.model_validate({"scale": scale, "split": split})
-    data = load(source, protocol, random_state=0, **access)
-    found = Traits.of(data.X_train, raw.parts["train"].X, raw.task)
-    return replace(found, n=rows or found.n, **probe(data.X_train, data.y_train, found))
-
-
-def probe(X: Any, y: Any, traits: Traits) -> dict[str, Any]:
-    """Return the scores on held-out rows of methods that train on 1,000 of the rows X (n, d).
-
-    The linear model, and Nystrom and random Fourier features with 64 columns, choose gamma and C or alpha as
-    in the study; boosting has 50 small trees. Rows that are too few for folds give no scores.
-    """
-    order = np.random.default_rng(0).permutation(len(y))[: SAMPLE + HELD_OUT]
-    seen, held_out = np.split(order, [min(SAMPLE, 3 * len(order) // 4)])
-    search: dict[str, Any] = {
-        "name": "search",
-        "solver": "ridge" if traits.task == "regression" else "newton",
-    }
-    entries: dict[str, dict[str, Any]] = {"linear": search}
-    for name in ("nystrom", "random_fourier"):
-        entries[name] = {**search, "map": {"name": name, "n_components": 64}}
-    if traits.d <= WIDE:
-        entries["boosting"] = {"name": "boosting", "kind": traits.task, "max_iter": 50, "max_leaf_nodes": 7}
-    scores = {}
-    with suppress(DataError):
-        for name, entry in entries.items():
-            kernel = Gaussian("mean_distance") if "map" in entry else None
-            solver = read_component(entry, "solver").build(kernel=kernel, random_state=0)
-            scores[name] = 100 * solver.fit(X[seen], y[seen]).score(X[held_out], y[held_out])
-    return scores
-
-
-def rule_to_advise(past: Any) -> tuple[str, str]:
-    """Return the rule of thumb to follow, "" for the advice itself, and how much such advice lost.
-
-    `past` has the regrets on the study's data sets, each left out in turn. A rule whose regret is not shown
-    to be above that of advice, by the interval of the difference, is simpler: the best of these is advised.
-    """
-    table = past.pivot_table(index="dataset", columns="rule", values="regret")
-    above = {rule: interval(table[rule] - table["advise"]) for rule in RULES if rule in table}
-    rivals = [rule for rule, (_, (low, _)) in above.items() if low <= 0]
-    rule = str(table[rivals].mean().idxmin()) if rivals else ""
-    lost, *more = (
-        f"{mean:.0%} [{low:.0%}, {high:.0%}]"
-        for mean, (low, high) in (interval(table["advise"]), *above.values())
-    )
-    others = "; ".join(f"always {name}, {words} more" for name, words in zip(above, more, strict=True))
-    told = (
-        f"How sure: on data sets of the study that it had not seen, advice lost {lost} of the best gain "
-        f"within 0.1 to 30 s. Rules of thumb lost: {others}."
-    )
-    if rule:
-        told += (
-            f" Advice is not shown to be better than always {rule}: kfeat follows this, by the study's sizes."
-        )
-    return rule, told
-
-
-def sentences(raw: Raw, traits: Traits, found: Advice, told: str) -> list[str]:
-    """Return the advice, what to expect of it, its evidence, and how good such advice was."""
-    regression = traits.task == "regression"
-    linear = "ridge regression" if regression else "Newton's linear SVM"
-    exact = "exact kernel ridge regression" if regression else "the exact SVM (LIBSVM)"
-    methods = {
-        "exact": f"{exact} with the Gaussian kernel",
-        "linear": f"{linear} on the scaled features, without a kernel",
-        "boosting": "scikit-learn's HistGradientBoosting, without a kernel",
-    }
-    by_map = f"the Gaussian kernel, the map {in_yaml(found.entry)}, and {linear}"
-    known = {word.replace("_", " "): getattr(traits, word) for word in PROBED}
-    scores = ", ".join(f"{word} {score:.1f}" for word, score in known.items() if isfinite(score))
-    unit = "100 R²" if regression else "% of accuracy"
-    shares = ", ".join(f"{word} ({share:.0%})" for word, share in found.evidence.items())
-    like = (shipped("traits").loc[[*found.evidence], "task"] == traits.task).any()
+def sentences(
+    raw: Raw, n: int, found: Advice, lost: Mapping[str, tuple[float, tuple[float, float]]]
+) -> list[str]:
+    """Return the advice for n training rows, what it costs, and what it and other rules lost."""
+    linear = "ridge regression" if raw.task == "regression" else "Newton's linear SVM"
+    use = f"the Gaussian kernel, the map {in_yaml(found.entry)}, and {linear}"
+    if found.entry is None:
+        use = f"{linear} on the scaled features: no map of the rule fits this budget"
+    told = {rule: f"{mean:.0%} [{low:.0%}, {high:.0%}]" for rule, (mean, (low, high)) in lost.items()}
+    (rule, own), *others = told.items()
+    more = "; ".join(f"{other}, {words}" for other, words in others)
     return [
-        f"{raw.name}: {traits.n:,} training rows, {traits.d:,} features, {traits.task}.",
+        f"{raw.name}: {n:,} training rows, {raw.n_features:,} features, {raw.task}.",
         *imbalance(raw),
-        *([f"A probe of {SAMPLE:,} rows at most, in {unit}: {scores}."] if scores else []),
-        f"Use {methods.get(found.method, by_map)}.",
-        f"Expect {found.share:.0%} of what the study's best method gains over the linear model, and about "
-        f"{_time(found.seconds)} of CPU time to map and train.",
-        f"Evidence: the study, mostly {shares}: {PAGE}.",
-        *([] if like else [f"It has no {traits.task} yet: how far this holds for one is not known."]),
-        told,
-        "`kfeat tune` chooses gamma and C, and starts from the best map or exact method of such advice.",
+        f"Use {use}.",
+        f"Expect about {_time(found.seconds)} of CPU time to map and train, by the rows of {found.like}.",
+        f"Why: within 0.1 to 30 s {rule} lost {own} of the best gain over the linear model, on the data sets "
+        f"of the study ({PAGE}). Others lost more by: {more}.",
+        "No trait of the data tells which method wins: `kfeat tune` compares them on your rows, and chooses "
+        "gamma and C.",
     ]
 
 

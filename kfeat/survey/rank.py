@@ -18,70 +18,83 @@ from kfeat.experiments.component import Component, Origin
 from kfeat.experiments.config import Experiment, ExperimentFile
 from kfeat.experiments.row import Row
 from kfeat.experiments.run import rows_of, run_experiments
+from kfeat.experiments.yaml import read_file
+from kfeat.files import known_configs
 from kfeat.survey import study
-from kfeat.survey.parts import CLASSES, NUMBERS, Chosen, Entry, Part, parts, sized
 
+Setting = dict[str, Any]
 PLAIN = {"gaussian": "random_fourier", "laplacian": "random_fourier", "polynomial": "tensor_sketch"}
-QUICK = ("adult", "magic", "cpu_act", "kin40k", "elevators", "bike")  # the first four that the study has
+QUICK = ("adult", "magic", "cpu_act", "kin40k")
 SPLITS = 3
 BUDGETS = {0.1: "1/10", 0.5: "1/2"}
 NOISE = 0.1  # points by which the scores of equal trials may differ between machines
 
 
-def league(kernel: str, quick: bool, published: pd.DataFrame) -> list[Part]:
-    """Return the study's parts with this kernel; their maps are the two references."""
-    at = published[(published["n"] == study.TUNED) & published["kernel"].isin(PLAIN)]
-    able = set(at.loc[(at["kernel"] == kernel) & (at["method"] == study.EXACT), "dataset"])
-    found = [
-        part._replace(maps=entries(part, {"name": "nystrom"}, {"name": PLAIN[kernel]}), repeats=SPLITS)
-        for part in parts(QUICK if quick else CLASSES + NUMBERS)
-        if part.kernel["name"] == kernel and part.n == study.TUNED and part.dataset in able
+def league(kernel: str, quick: bool) -> list[Setting]:
+    """Return the settings of the two references in the study's configs, with this kernel and 4,000 rows."""
+    if kernel not in PLAIN:
+        raise ConfigError(f"--kernel: the study has no kernel '{kernel}'; it has {', '.join(PLAIN)}")
+    datasets = QUICK if quick else study.shipped("study")["dataset"].unique()
+    names = datasets if kernel == "gaussian" else ["kernels"]
+    files = [known_configs() / f"survey/study_{name}.yaml" for name in names]
+    references = ("nystrom", PLAIN[kernel])
+    return [
+        {**one, "repeats": SPLITS}
+        for file in files
+        for one in read_file(file).value["settings"]
+        if (one["kernel"]["name"], one["protocol"]["split"]["max_train"]) == (kernel, study.TUNED)
+        and "maps" in one
+        and study.method_of(one["maps"][0], one["kernel"], {}) in references
+        and one["dataset"] in datasets
     ]
-    if not found:
-        known = ", ".join(sorted(at["kernel"].unique()))
-        raise ConfigError(f"--kernel: the study has no kernel '{kernel}'; it has {known}")
-    return found[:4] if quick else found
 
 
-def entries(part: Part, *maps: Entry) -> list[Entry]:
-    """Return maps with each number of columns that the maps of a part have."""
-    return sized((list(maps), sorted({item["n_components"] for item in part.maps})))
+def choosing(setting: Setting, item: Setting) -> Setting:
+    """Return the setting in which a map chooses gamma and C or alpha: no row tests, a quarter is held out."""
+    protocol, solver = setting["protocol"], setting["solvers"]["mapped"]["name"]
+    split = {"kind": "validation", "share": 0.25, "of": protocol["split"]}
+    search = {"name": "search", "solver": solver, "map": item}
+    scale = 1.0 if setting["kernel"]["name"] == "polynomial" else "mean_distance"  # of the grid of gammas
+    return {"dataset": setting["dataset"], "protocol": {**protocol, "split": split}, "repeats": 1,
+            "kernel": {**setting["kernel"], "gamma": scale}, "solvers": {"exact": [search]}}  # fmt: skip
 
 
 def run(
-    item: Component, of: Sequence[Part], published: pd.DataFrame, name: str, *how: Any
+    item: Component, of: Sequence[Setting], name: str, *how: Any
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
     """Run what is not done; return the newcomer's cells, the references' and, by data set, why it failed.
 
     A newcomer that takes no kernel gets the parameters of the kernel that it takes, such as gamma.
     """
     known = item.cls.__signature__.parameters if item.place else {"kernel": None}
-    takes = {} if "kernel" in known else {**of[0].kernel, "name": item.name, "gamma": 1.0}
+    takes = {} if "kernel" in known else {**of[0]["kernel"], "name": item.name, "gamma": 1.0}
     mine = {"name": item.name, **{key: value for key, value in takes.items() if key in known}}
-    searches = [{**part.choosing(entries(part, mine)), "repeats": 1} for part in of]
-    searching = rows(f"{name}/choices", searches, "nothing", *how)
-    choices, before = study.choices(searching).assign(method=item.name), Chosen(published)
-    own = Chosen(choices)
-    trained = [
-        part.chosen({**one, "gamma": choice["gamma"]} if "gamma" in one else one, choice)
-        for part in of
-        for one in entries(part, mine)
-        if (choice := own(part, one))
-    ]
+    sizes = ((one, one["maps"][0]["n_components"]) for one in of if one["maps"][0]["name"] == "nystrom")
+    sized = [(one, {**mine, "n_components": D}) for one, D in sizes]
+    searching = rows(f"{name}/choices", [choosing(*pair) for pair in sized], "nothing", *how)
+    choices = study.choices(searching).assign(method=item.name)
+    chosen = {(line["dataset"], line["D"]): line for line in choices.to_dict("records")}
+    trained = []
+    for one, own in sized:
+        if choice := chosen.get((one["dataset"], own["n_components"])):
+            gamma = study.four_digits(choice["gamma"])
+            solver = {key: study.four_digits(choice[key]) if key in choice else value
+                      for key, value in one["solvers"]["mapped"].items()}  # fmt: skip
+            trained.append({**one, "kernel": {**one["kernel"], "gamma": gamma}, "solvers": {"mapped": solver},
+                            "maps": [{**own, "gamma": gamma} if "gamma" in own else own]})  # fmt: skip
     timed = rows(f"{name}/newcomer", trained, "untimed", *how) if trained else []
     failed = {row["dataset"]: row["reason"] for row in (*searching, *timed) if row["status"] != "done"}
     if all(row["status"] != "done" for row in timed):
         raise CodeError(f"{item.name} failed on every data set: {next(iter(failed.values()))}")
-    others = [part.chosen(one, before(part, one)) for part in of for one in part.maps]
-    again = rows(f"{name}/references", others, "untimed", *how)
+    again = study.results(rows(f"{name}/references", of, "untimed", *how))
     lines = study.results(timed).assign(method=item.name)
-    found = study.cells(lines, choices), study.cells(study.results(again), published)
+    found = study.cells(lines, choices), study.cells(again, study.shipped("study"))
     if pd.concat(found)["seconds"].isna().any():
         raise StoreError("the machine was busy, so that times are missing; the same command runs these again")
     return *found, failed
 
 
-def rows(name: str, settings: Sequence[Entry], again: Any, root: Path, *engine: Any) -> list[Row]:
+def rows(name: str, settings: Sequence[Setting], again: Any, root: Path, *engine: Any) -> list[Row]:
     """Return the rows of settings, after their trials have run that are not done."""
     path = Path("rank").resolve()  # of the folder in which a newcomer's file is looked for
     content = ExperimentFile.model_validate({"title": name, "settings": settings}, context=Origin(path))

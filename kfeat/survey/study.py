@@ -49,15 +49,10 @@ def _result(row: Row) -> dict[str, Any]:
         "method": method_of(row["map"], row["kernel"], row["solver"]),
         "D": (row["map"] or {}).get("n_components", 0),
         "repeat": row["repeat"],
-        "score": 100 * _score(row),
         "seconds": sum(phases[name]["cpu"] for name in work if name in phases) if timed else np.nan,
         "predict": 1000 * predict / row["n_test"] if timed else np.nan,
         "memory_mb": row["peak_memory_mb"],
     }
-
-
-def _score(row: Row) -> float:
-    return float(row["accuracy"] if "accuracy" in row else row["r2"])
 
 
 def _part(row: Row) -> dict[str, Any]:
@@ -68,6 +63,7 @@ def _part(row: Row) -> dict[str, Any]:
         "kernel": kernel["name"],
         "n": split.get("of", split).get("max_train") or row["n_train"],
         "d": row["n_features"],
+        "score": 100.0 * (row["accuracy"] if "accuracy" in row else row["r2"]),
     }
 
 
@@ -77,16 +73,10 @@ def choices(rows: Iterable[Row]) -> pd.DataFrame:
     for row in rows:
         if row["status"] == "done":
             solver, chosen = row["solver"], row["learnt"]["solver"]
-            lines.append(
-                {
-                    **_part(row),
-                    "method": method_of(solver["map"], row["kernel"], solver),
-                    "D": (solver["map"] or {}).get("n_components", 0),
-                    "held_out": 100 * _score(row),
-                    **chosen,
-                }
-            )
-    return pd.DataFrame(lines)
+            method = method_of(solver["map"], row["kernel"], solver)
+            size = (solver["map"] or {}).get("n_components", 0)
+            lines.append({**_part(row), "method": method, "D": size, **chosen})
+    return pd.DataFrame(lines).rename(columns={"score": "held_out"})
 
 
 def errors(rows: Iterable[Row]) -> pd.DataFrame:
@@ -130,10 +120,15 @@ def cells(lines: pd.DataFrame, chosen: pd.DataFrame) -> pd.DataFrame:
 
 
 @cache
-def published() -> pd.DataFrame:
-    """Return the cells of the published study, which come with kfeat."""
-    with (files("kfeat.survey") / "study.csv").open(encoding="utf-8") as table:
+def shipped(name: str) -> pd.DataFrame:
+    """Return a table that comes with kfeat: the cells of the `study` or the `rules`, or `traits` of data."""
+    with (files("kfeat.survey") / f"{name}.csv").open(encoding="utf-8") as table:
         return pd.read_csv(table)
+
+
+def four_digits(value: float) -> float:
+    """Return a chosen value as the configs of the study have it."""
+    return float(f"{value:.4g}")
 
 
 def references(of: pd.DataFrame, kernel: str) -> pd.DataFrame:
@@ -171,9 +166,8 @@ def within(of: pd.DataFrame, kernel: str, n: int, budget: float) -> pd.DataFrame
         methods.append(FEWER)
     chosen = pd.concat([best, fewer.assign(method=FEWER)]).set_index(["dataset", "method"])
     pairs = pd.MultiIndex.from_product([known.index, methods], names=["dataset", "method"])
-    lines = (
-        chosen[["D", "score", "predict", "held_out"]].reindex(pairs).reset_index().join(known, on="dataset")
-    )
+    lines = chosen[["D", "score", "predict", "held_out"]].reindex(pairs).reset_index()
+    lines = lines.join(known, on="dataset")
     return share_recovered(lines.assign(D=lines["D"].fillna(0), score=lines["score"].fillna(lines[LINEAR])))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.cli.commands import kfeat, succeed
-from tests.survey.planted import PAST, plant
+from tests.survey.planted import plant
 
 
 @pytest.fixture(autouse=True)
@@ -21,46 +21,32 @@ def own(monkeypatch):
     return "own.csv"
 
 
-def test_advice_names_probe_method_cost_evidence_and_skill(own):
-    output = succeed("advise", own, "--target", "buys", "--budget", "0.5s", "--rows", "16000").output
+def test_advice_names_a_map_its_cost_and_what_rules_lose(own):
+    output = succeed("advise", own, "--target", "buys", "--rows", "16000").output
     assert "own.csv: 16,000 training rows, 6 features, classification." in output
-    assert re.search(r"A probe of 1,000 rows at most, in % of accuracy: linear \d+\.\d, nystrom", output)
-    assert re.search(
-        r"Use the Gaussian kernel, the map {name: nystrom, .+}, and Newton's linear SVM\.", output
+    assert (
+        "Use the Gaussian kernel, the map {name: nystrom, n_components: 256}, and Newton's linear SVM.\n"
+        in output
     )
-    assert re.search(r"Expect \d+% of what the study's best method gains .+ about \d\.\d s of CPU", output)
-    assert re.search(r"Evidence: the study, mostly [nw]\d \(\d+%\)", output)
-    assert "advice lost 21% [" in output
+    assert "Expect about 0.4 s of CPU time to map and train, by the rows of n.\n" in output
+    assert re.search(
+        r"Why: within 0.1 to 30 s Nystrom with 256 landmarks lost \d+% \[-?\d+%, \d+%\] of the best gain",
+        output,
+    )
+    assert re.search(r"Others lost more by: random Fourier features with 1,024 columns, -?\d+% \[", output)
 
 
-@pytest.fixture
-def unprobed(monkeypatch):
-    """No probe, which takes half a second."""
-    monkeypatch.setattr("kfeat.own.new_config.probe", lambda X, y, traits: {})
-
-
-@pytest.mark.usefixtures("unprobed")
-def test_more_rows_and_the_same_budget_need_a_cheaper_method(own):
-    few, many = (
-        succeed("advise", own, "--target", "buys", "--budget", "10s", "--rows", rows).output
-        for rows in ("900", "1000000")
+def test_more_rows_and_the_same_budget_need_a_smaller_map_or_none(own):
+    few, many, most = (
+        succeed("advise", own, "--target", "buys", "--budget", "1s", "--rows", rows).output
+        for rows in ("900", "100000", "1000000")
     )
     assert "900 training rows" in few
-    assert "Use the exact SVM (LIBSVM) with the Gaussian kernel." in few
-    assert "Use the Gaussian kernel, the map {name: nystrom, n_components: 64}" in many
+    assert "n_components: 256" in few
+    assert "n_components: 64" in many
+    assert "Use Newton's linear SVM on the scaled features: no map of the rule fits this budget." in most
 
 
-@pytest.mark.usefixtures("unprobed")
-def test_a_rule_is_advised_where_advice_is_not_shown_to_be_better(own, monkeypatch):
-    near = PAST.copy()
-    near.loc[near["rule"] == "the linear model", "regret"] = [0.0, 0.4] * 6
-    plant(monkeypatch, near)
-    output = succeed("advise", own, "--target", "buys").output
-    assert "Use Newton's linear SVM on the scaled features, without a kernel." in output
-    assert "not shown to be better than always the linear model" in output
-
-
-@pytest.mark.usefixtures("unprobed")
 def test_a_rare_class_needs_another_metric(own):
     text = Path(own).read_text()
     assert "of the rows have the class" not in succeed("advise", own, "--target", "buys").output
@@ -70,7 +56,6 @@ def test_a_rare_class_needs_another_metric(own):
     assert "`kfeat tune --metric balanced_accuracy` or `--metric roc_auc`" in output
 
 
-@pytest.mark.usefixtures("unprobed")
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -112,16 +112,14 @@ def test_a_check_has_the_verdicts_and_the_status_of_the_text(write):
     assert against["cells"][0]["change"] == pytest.approx(35.5)
 
 
-def test_advice_has_the_traits_the_method_and_the_sentences(monkeypatch):
+def test_advice_has_the_data_the_map_what_rules_lose_and_the_sentences(monkeypatch):
     plant(monkeypatch)
     Path("own.csv").write_text("a,b,buys\n" + "".join(f"{i % 7},{i % 5},{'ny'[i % 2]}\n" for i in range(100)))
-    arguments = ("advise", "own.csv", "--target", "buys", "--rows", "16000", "--budget", "0.5s")
+    arguments = ("advise", "own.csv", "--target", "buys", "--rows", "16000", "--budget", "1s")
     advice = document(*arguments)
-    assert (advice["traits"]["n"], advice["traits"]["d"], advice["advice"]["method"]) == (
-        16_000,
-        2,
-        "nystrom",
-    )
+    assert (advice["n"], advice["d"], advice["task"]) == (16_000, 2, "classification")
+    assert advice["advice"]["entry"] == {"name": "nystrom", "n_components": 256}
+    assert len(advice["lost"]["boosting"]) == 2
     assert advice["sentences"] == succeed(*arguments).stdout.splitlines()
 
 

@@ -391,7 +391,7 @@ def test_a_winner_that_takes_longer_than_the_budget_gives_way(monkeypatch):
 def test_times_on_few_rows_that_are_mostly_overhead_do_not_end_a_search(monkeypatch):
     at = Simulated(monkeypatch, 1.0, True, n_train=9_600)
     at.training = lambda candidate, n: 0.05 + n**2 / 1e9 if candidate.exact else 0.5
-    Search(at, None, 30.0, 0).run()
+    Search(at, None, 60.0, 0).run()
     assert sum(method == "score" for method, *_ in at.asked) > 10
 
 

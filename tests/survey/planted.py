@@ -1,50 +1,39 @@
-"""A planted study whose advice is known: Nystrom is best on few features, boosting on many."""
-
-from itertools import product
+"""A planted study whose advice is known: data sets with 10 and with 300 features, of each task."""
 
 import pandas as pd
 
-from kfeat.own.new_config import RULES
-from kfeat.survey.advice import PROBED
+from kfeat.survey.advice import PLACE
 
-NARROW, WIDE = ["n1", "n2", "n3"], ["w1", "w2", "w3"]
-KINDS = ((NARROW, 10, 5.0, (70.0, 80.0, 75.0, 75.0)), (WIDE, 300, 200.0, (70.0, 75.0, 75.0, 85.0)))
-ABOUT = pd.DataFrame(
-    [
-        {"dataset": start + name, "task": task, "n": 16_000, "d": d, "density": 1.0, "spread": spread}
-        | dict(zip(PROBED, scores, strict=True))
-        for start, task in (("", "classification"), ("r", "regression"))
-        for names, d, spread, scores in KINDS
-        for name in names
-    ]
-).set_index("dataset")
-PAST = pd.DataFrame(
-    [
-        {"dataset": name, "budget": 1.0, "rule": rule, "regret": 0.1 + 0.02 * i + more * (rule != "advise")}
-        for i, (name, more) in enumerate(zip(ABOUT.index, [0.2, 0.22] * 6, strict=True))
-        for rule in ("advise", *RULES)
-    ]
-).set_index("dataset")
+# By data set: task, training rows, features, and seconds of the map with 64 columns. By method and D: points
+# over the linear model, and the multiple of these seconds.
+ABOUT = {
+    "n": ("classification", 16_000, 10, 0.1),
+    "w": ("classification", 64_000, 300, 0.2),
+    "rn": ("regression", 8_000, 10, 0.3),
+    "rw": ("regression", 16_000, 300, 0.4),
+}
+METHODS = {("linear", 0): (0, 0.1), ("nystrom", 64): (10, 1.0), ("nystrom", 256): (15, 4.0),
+           ("random_fourier", 1024): (18, 20.0), ("exact", 0): (20, 1000.0),
+           ("boosting", 0): (-50, 10.0)}  # fmt: skip
+RULES = {(f"{PLACE}Nystroem", 500): (16, 8.0), (f"{PLACE}RBFSampler", 1000): (30, 15.0)}
 
 
-def planted():
-    """Return cells: 64 and 1,024 columns take 0.064 and 1.024 s, boosting 1 s, the exact method 10 s."""
-    lines = []
-    for name, n in product(ABOUT.index, (1000, 4000, 16000)):
-        narrow = name.endswith(tuple(NARROW))
-        for D, larger in ((64, 0), (1024, 4)):
-            lines.append((name, "gaussian", n, "nystrom", D, 80 + 5 * narrow + larger, D / 1000))
-            lines.append((name, "gaussian", n, "orf", D, 80 + larger, D / 1000))
-        lines.append((name, "gaussian", n, "exact", 0, 90, 10.0))
-        lines.append((name, "linear", n, "linear", 0, 70, 0.01))
-        lines.append((name, "linear", n, "boosting", 0, 80 + 9.5 * (not narrow), 1.0))
-    return pd.DataFrame(lines, columns=["dataset", "kernel", "n", "method", "D", "score", "seconds"])
+def cells(methods):
+    """Return the cells of methods on 4,000 and 16,000 rows, where fewer rows score five points less."""
+    return pd.DataFrame(
+        {
+            "dataset": name, "task": task, "d": d, "n": n, "method": method, "D": D,
+            "kernel": "linear" if method in ("linear", "boosting") else "gaussian",
+            "score": 70.0 + gain - 5 * (n == 4000), "seconds": own * times * n / 16_000,
+        }
+        for name, (task, _, d, own) in ABOUT.items()
+        for n in (4000, 16_000)
+        for (method, D), (gain, times) in methods.items()
+    )  # fmt: skip
 
 
-def plant(monkeypatch, past=PAST):
+def plant(monkeypatch):
     """Let the planted study be the published one."""
-    tables = {"traits": ABOUT, "regret": past}
-    for module in ("kfeat.survey.study", "kfeat.own.candidates"):
-        monkeypatch.setattr(f"{module}.published", planted)
-    for module in ("kfeat.survey.advice", "kfeat.own.candidates", "kfeat.own.new_config"):
-        monkeypatch.setattr(f"{module}.shipped", tables.__getitem__)
+    traits = pd.DataFrame({"dataset": name, "n": n} for name, (_, n, _, _) in ABOUT.items())
+    tables = {"study": cells(METHODS), "rules": cells(RULES), "traits": traits}
+    monkeypatch.setattr("kfeat.survey.advice.shipped", tables.__getitem__)

@@ -1,5 +1,6 @@
 """The league: a newcomer among planted maps, its clock, data on which it fails, and the command on digits."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,10 @@ from click.testing import CliRunner
 from matplotlib.figure import Figure
 
 from kfeat.cli import main
-from kfeat.errors import CodeError, ConfigError
+from kfeat.errors import CodeError
 from kfeat.experiments import plan
 from kfeat.experiments.component import Origin, read_component
-from kfeat.survey import parts, rank, study
+from kfeat.survey import rank, study
 from tests.survey.test_study import ROW, planted
 
 NAME = "my_map.py:Mine"
@@ -107,50 +108,72 @@ def test_the_newcomer_has_its_curve_among_the_published_ones(published):
     assert [line.get_color() for line in axes.lines].count(study.PALE) == 8  # of nine methods
 
 
-def published_of(*datasets, kernel="gaussian"):
+def settings_of(*datasets, D=64):
+    """Settings of the two references, as the study's configs have them."""
+    split = {"kind": "fraction", "train": 0.8, "deal": 0, "max_train": study.TUNED, "max_test": 100}
+    return [
+        {"dataset": name, "protocol": {"scale": "none", "split": split}, "repeats": rank.SPLITS,
+         "kernel": {"name": "gaussian", "gamma": 0.01}, "maps": [{"name": item, "n_components": D}],
+         "solvers": {"mapped": {"name": "newton", "C": 1.0}}}
+        for name in datasets for item in ("nystrom", "random_fourier")
+    ]  # fmt: skip
+
+
+def published_of(*datasets, D=64):
     """Cells of the study's methods on data sets with 4,000 rows."""
-    lines = []
-    for name in datasets:
-        for method, D, score in (("linear", 0, 50.0), ("exact", 0, 90.0), ("nystrom", 64, 80.0),
-                                 ("random_fourier", 64, 70.0)):  # fmt: skip
-            own = "linear" if method == "linear" else kernel
-            lines.append({
-                "dataset": name, "kernel": own, "n": study.TUNED, "method": method, "D": D, "d": 64,
-                "task": "classification", "splits": 5, "score": score, "sd": 1.0,
-                "seconds": 0.05 if D else 2.0, "predict": 1.0, "memory_mb": 200.0, "held_out": score,
-                "gamma": 0.01, "C": 1.0, "alpha": np.nan,
-            })  # fmt: skip
-    return pd.DataFrame(lines)
+    methods = [("linear", 0, 50.0), ("exact", 0, 90.0), ("nystrom", D, 80.0), ("random_fourier", D, 70.0)]
+    return pd.DataFrame(
+        {
+            "dataset": name, "kernel": "linear" if method == "linear" else "gaussian", "n": study.TUNED,
+            "method": method, "D": size, "d": 64, "task": "classification", "splits": 5, "score": score,
+            "held_out": score, "sd": 1.0, "seconds": 0.05 if size else 2.0, "predict": 1.0,
+            "memory_mb": 200.0,
+        }
+        for name in datasets for method, size, score in methods
+    )  # fmt: skip
 
 
-def test_the_parts_are_those_of_the_study_with_the_kernel():
-    cells = published_of("adult", "magic", "letter")
-    assert [part.dataset for part in rank.league("gaussian", True, cells)] == ["adult", "magic"]
-    several = rank.league("gaussian", True, published_of(*rank.QUICK))
-    assert [part.dataset for part in several] == ["adult", "magic", "cpu_act", "kin40k"]
-    (part, *_), maps = rank.league("gaussian", False, cells), ("nystrom", "random_fourier")
-    without_exact = cells[(cells["dataset"] != "magic") | (cells["method"] != "exact")]
-    assert [part.dataset for part in rank.league("gaussian", False, without_exact)] == ["adult", "letter"]
-    assert part.maps == [{"name": name, "n_components": D} for name in maps for D in (64, 256)]
-    for kernel in ("laplacian", "sigmoid"):
-        with pytest.raises(ConfigError, match=f"the study has no kernel '{kernel}'; it has gaussian"):
-            rank.league(kernel, False, cells)
+@pytest.mark.parametrize(
+    ("kernel", "plain", "sizes"),
+    [("gaussian", "random_fourier", [64, 256]), ("laplacian", "random_fourier", [256]),
+     ("polynomial", "tensor_sketch", [256])],
+)  # fmt: skip
+def test_the_references_are_those_of_the_configs_of_the_study(kernel, plain, sizes):
+    found = rank.league(kernel, True)
+    maps = [{"name": name, "n_components": D} for name in ("nystrom", plain) for D in sizes]
+    for dataset in rank.QUICK:
+        own = [one for one in found if one["dataset"] == dataset]
+        assert sorted(str(one["maps"]) for one in own) == sorted(str([item]) for item in maps)
+    assert {one["protocol"]["split"]["max_train"] for one in found} == {study.TUNED}
+    assert {one["repeats"] for one in found} == {rank.SPLITS}
+    everything = {one["dataset"] for one in rank.league(kernel, False)}
+    assert len(everything) == (23 if kernel == "gaussian" else 12)
+
+
+def test_a_choice_sees_no_row_that_tests():
+    setting, item = settings_of("adult")[0], {"name": NAME, "n_components": 64}
+    own = rank.choosing(setting, item)
+    assert own["protocol"]["split"] == {
+        "kind": "validation",
+        "share": 0.25,
+        "of": setting["protocol"]["split"],
+    }
+    assert own["kernel"] == {"name": "gaussian", "gamma": "mean_distance"}
+    assert own["solvers"] == {"exact": [{"name": "search", "solver": "newton", "map": item}]}
 
 
 def test_a_newcomer_that_fails_is_reported_by_data_set(tmp_path, monkeypatch):
     (tmp_path / "my_map.py").write_text(FILE)
     item = read_component({"name": NAME}, "map", origin=Origin(tmp_path / "rank.yaml"))
-    cells = published_of("adult", "magic")
-    of = [part._replace(maps=[one for one in part.maps if one["n_components"] == 64])
-          for part in rank.league("gaussian", True, cells)]  # fmt: skip
-    taken = []
+    monkeypatch.setattr(study, "shipped", lambda name: published_of("adult", "magic"))
+    of, taken = settings_of("adult", "magic"), []
 
     def rows(name, settings, again, failing=("adult",)):
         taken.append((name, again, settings))
         return [row_of(one, one["dataset"] in failing and "references" not in name) for one in settings]
 
     monkeypatch.setattr(rank, "rows", rows)
-    newcomer, references, failed = rank.run(item, of, cells, "rank/mine")
+    newcomer, references, failed = rank.run(item, of, "rank/mine")
     assert failed == {"adult": "it is tired"}
     assert newcomer["dataset"].tolist() == ["magic"]
     assert set(references["method"]) == {"nystrom", "random_fourier"}
@@ -162,7 +185,7 @@ def test_a_newcomer_that_fails_is_reported_by_data_set(tmp_path, monkeypatch):
     assert {one["kernel"]["gamma"] for one in taken[2][2]} == {0.01}  # the published one
     monkeypatch.setattr(rank, "rows", lambda *given: rows(*given, failing=("adult", "magic")))
     with pytest.raises(CodeError, match="failed on every data set: it is tired"):
-        rank.run(item, of, cells, "rank/mine")
+        rank.run(item, of, "rank/mine")
 
 
 def row_of(setting, fails):
@@ -187,14 +210,12 @@ def small(tmp_path, monkeypatch):
     """A study of the digits: 200 rows, 8 columns."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_map.py").write_text(FILE)
-    for module in (study, parts):
-        monkeypatch.setattr(module, "TUNED", 200)
-    of = parts.Part("digits", parts.GAUSSIAN, 200, [{"name": "nystrom", "n_components": 8}], 5)
-    monkeypatch.setattr(parts, "CLASSES", ("digits",))
-    monkeypatch.setattr(rank, "parts", lambda names: [of])
+    monkeypatch.setattr(study, "TUNED", 200)
     monkeypatch.setattr(rank, "SPLITS", 1)
-    cells = published_of("digits").replace({"D": {64: 8}})
-    monkeypatch.setattr(study, "published", lambda: cells)
+    (tmp_path / "survey").mkdir()
+    (tmp_path / "survey/study_digits.yaml").write_text(json.dumps({"settings": settings_of("digits", D=8)}))
+    monkeypatch.setattr(rank, "known_configs", lambda: tmp_path)
+    monkeypatch.setattr(study, "shipped", lambda name: published_of("digits", D=8))
 
 
 def ranked(*arguments):
@@ -226,7 +247,10 @@ def test_the_command_ranks_a_map_in_a_file_and_resumes(small, monkeypatch):
         (["other.py:Mine"], "this file of code cannot be read"),
         (["nystrm"], "unknown map 'nystrm' (did you mean 'nystrom'?"),
         (["tensor_sketch"], "tensor_sketch cannot approximate the gaussian kernel"),
-        ([NAME, "--kernel", "cosine"], "the study has no kernel 'cosine'; it has gaussian"),
+        (
+            [NAME, "--kernel", "cosine"],
+            "the study has no kernel 'cosine'; it has gaussian, laplacian, polynomial",
+        ),
     ],
 )
 def test_bad_input_is_a_sentence(small, arguments, sentence):

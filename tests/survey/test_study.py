@@ -1,4 +1,4 @@
-"""The study's numbers on planted results whose answers are known, and its configs from planted choices."""
+"""The study's numbers on planted results whose answers are known, and the choices that its rows have."""
 
 from itertools import product
 from pathlib import Path
@@ -6,24 +6,23 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
-from kfeat.experiments.config import load_experiment
-from kfeat.survey.parts import CLASSES, NUMBERS, Chosen, parts
 from kfeat.survey.study import (
     EXACT,
     FEWER,
+    TUNED,
     average_ranks,
     cells,
     choices,
     critical_difference,
+    four_digits,
     interval,
     leave_one_out,
     profiles,
-    published,
     results,
+    shipped,
     table_of,
     verdict,
     within,
@@ -73,19 +72,6 @@ def test_the_share_recovered_is_the_planted_one_and_held_out_rows_choose_the_siz
     assert_allclose(maps["r"], maps["method"].map(SHARES))
     assert set(within(of, "gaussian", 16000, 0.01)["D"]) == {0, 64}
     assert_allclose(table_of(within(of, "gaussian", 16000, 0.01))["orf"], 0.4)
-
-
-def test_the_published_cells_come_back_with_their_choices(monkeypatch, tmp_path):
-    lines, chosen = planted()
-    table = cells(lines, chosen.assign(C=10.0, gamma=0.12345))
-    monkeypatch.setattr("kfeat.survey.study.files", lambda package: tmp_path)
-    study.write_cells(table, tmp_path / "study.csv")
-    back = published.__wrapped__()
-    assert_allclose(back["seconds"], table["seconds"])
-    assert set(back["gamma"].dropna()) == {0.1235}
-    assert back["alpha"].isna().all()
-    shares = (table_of(within(of, "gaussian", 16000, 0.5)) for of in (back, table))
-    pd.testing.assert_frame_equal(*shares, rtol=1e-4)
 
 
 def test_what_no_size_fits_has_the_score_of_the_linear_model(of):
@@ -194,84 +180,61 @@ def test_rows_are_read_as_methods_with_their_sizes_and_seconds():
     assert set(found["n"]) == {1000}
 
 
-def chosen_row(kernel, n, solver, item):
-    learnt = {
-        "C": 10.0,
-        "alpha": 0.01,
-        "gamma": 0.012345,
-        "learning_rate": 0.2,
-        "max_leaf_nodes": 7.0,
-        "at_end": 0.0,
-    }
-    split = {"kind": "validation", "of": {**SPLIT, "max_train": n}}
-    return {**ROW, "protocol": {"split": split}, "kernel": {"name": kernel}, "learnt": {"solver": learnt},
-            "solver": {"name": "search", "solver": solver, "map": item}}  # fmt: skip
+def test_the_lines_of_choices_have_what_was_chosen_and_its_score_on_held_out_rows():
+    split = {"kind": "validation", "of": SPLIT}
+    own = {"C": 10.0, "gamma": 0.012345, "at_end": 0.0}
+    row = {**ROW, "protocol": {"split": split}, "kernel": {"name": "gaussian"}, "learnt": {"solver": own},
+           "solver": {"name": "search", "solver": "libsvm", "map": None}}  # fmt: skip
+    (line,) = choices([row]).to_dict("records")
+    assert (line["method"], line["n"], line["held_out"]) == (EXACT, 1000, 50.0)
+    assert own.items() <= line.items()
 
 
-def test_the_configs_of_the_study_have_the_choices_and_can_be_loaded(tmp_path):
-    configs, of = tmp_path / "configs/survey", parts(["spambase", "bike"])
-    configs.mkdir(parents=True)
-    rows = []
-    for name, text in study.choice_configs(of).items():
-        (configs / f"{name}.yaml").write_text(text)
-        for one in load_experiment(configs / f"{name}.yaml").settings:
-            for solver in one.exact_solvers:
-                item = solver.parameters["map"] and solver.parameters["map"].description()
-                n, kind = one.protocols[0].split.of.max_train, solver.parameters["solver"]
-                rows.append({**chosen_row(one.kernels[0].name, n, kind, item), "dataset": one.datasets[0]})
-    line = choices(rows).iloc[0]
-    assert (line["held_out"], line["gamma"], line["n"]) == (50.0, 0.012345, 1000)
-    largest = {}
-    for name, text in study.study_configs(of, Chosen(choices(rows))).items():
-        (configs / f"{name}.yaml").write_text(text)
-        experiment = load_experiment(configs / f"{name}.yaml")
-        for one in experiment.settings:
-            assert all(
-                kernel.parameters["gamma"] == pytest.approx(0.012345, rel=1e-3)
-                for kernel in one.kernels
-                if kernel.name != "linear"
-            )
-            for solver in one.solvers.all:
-                assert solver.parameters.get("C", 10.0) == 10.0
-                assert solver.parameters.get("alpha", 0.01) == 0.01
-            largest[name] = max(largest.get(name, 0), one.protocols[0].split.max_train)
-    assert largest == {
-        "study_spambase": 4000,
-        "study_bike": 16000,
-        "study_kernels": 4000,
-        "study_errors": 4000,
-    }
-    assert yaml.safe_load(text)["measure"]["held_out"] is True
-
-
-def test_no_row_that_tests_has_a_part_in_a_choice():
-    of = parts(CLASSES + NUMBERS)
-    assert len({part.dataset for part in of}) == 23
-    for part in of:
-        split, choice = part.protocol["split"], part.own_protocol["split"]
-        assert choice["kind"] == "validation"
-        assert choice["of"] == split
-        assert split["kind"] == "official" or split["deal"] == 0
-
-
-def test_the_cells_and_the_configs_are_those_of_the_published_rows(tmp_path, monkeypatch):
+def test_every_row_has_what_its_method_chose_without_the_rows_that_test(monkeypatch):
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(study, "CELLS", tmp_path / "study.csv")
-    there = {path.name: path.read_text() for path in Path("configs/survey").glob("study_*.yaml")}
-    names = [name for name in CLASSES + NUMBERS if f"study_{name}.yaml" in there]
-    for step in (["cells"], ["choices"], ["configs", "--data", ",".join(names)]):
-        CliRunner().invoke(study.study, [*step, "--configs", str(tmp_path)], catch_exceptions=False)
-    assert (tmp_path / "study.csv").read_text() == Path("kfeat/survey/study.csv").read_text()
-    there |= {path.name: path.read_text() for path in Path("configs/survey").glob("choices_*.yaml")}
-    assert there == {name: (tmp_path / name).read_text() for name in there}
-    assert len(there) > 12
+    chosen = {}
+    for row in study.rows_below("choices_*"):
+        split, own = row["protocol"]["split"], row["solver"]
+        assert split["kind"] == "validation"
+        of = (
+            row["kernel"]["name"],
+            split["of"]["max_train"],
+            str(own["map"]),
+            own["solver"].removesuffix("_regression"),
+        )
+        chosen[row["dataset"], *of] = split["of"], row["learnt"]["solver"]
+    rows = [row for row in study.rows_below("study_*") if row["status"] == "done" and row.get("solver")]
+    for row in rows:
+        kernel, solver, split = row["kernel"] or {"name": "linear"}, row["solver"], row["protocol"]["split"]
+        n = min(split["max_train"] or TUNED, TUNED)
+        of, own = chosen[row["dataset"], kernel["name"], n, str(row["map"]), solver["name"]]
+        assert of == {**split, "max_train": n}
+        taken = {key: value for key, value in {**kernel, **solver}.items() if key in own}
+        assert taken == {key: four_digits(own[key]) for key in taken}
+        assert taken
+    assert len(rows) > 4000
+
+
+def test_the_tables_that_come_with_kfeat_are_those_of_the_published_rows(monkeypatch, tmp_path):
+    monkeypatch.chdir(ROOT)
+    CliRunner().invoke(study.study, ["cells", "--out", str(tmp_path)], catch_exceptions=False)
+    for name in ("study", "rules"):
+        assert (tmp_path / f"{name}.csv").read_text() == Path(f"kfeat/survey/{name}.csv").read_text()
+    assert set(shipped("traits")["dataset"]) == set(shipped("study")["dataset"])
+    assert shipped("study")["dataset"].nunique() == 23
+
+
+def test_the_traits_of_a_data_set_are_learnt_from_its_training_rows():
+    found = study.traits("digits", mirror=None, offline=True)
+    assert (found["task"], found["n"], found["d"]) == ("classification", 1437, 64)
+    assert found["density"] == pytest.approx(0.51, abs=0.01)
+    assert 30 < found["spread"] < 1000
 
 
 @pytest.mark.slow
 def test_every_number_of_the_answers_is_that_of_the_published_rows(monkeypatch):
     monkeypatch.chdir(ROOT)
-    rows = Path("results/survey")
-    found, own = (study.rows_below(rows, pattern) for pattern in ("study_*", "choices_*"))
-    wrong = study.errors(study.rows_below(rows, "study_errors"))
-    traits = pd.read_csv(study.TRAITS, index_col="dataset")
-    assert page(results(found), choices(own), wrong, traits) == (rows / "study.md").read_text()
+    found, own, wrong = (study.rows_below(name) for name in ("study_*", "choices_*", "study_errors"))
+    traits = shipped("traits").set_index("dataset")
+    text = page(results(found), choices(own), study.errors(wrong), traits)
+    assert text == (study.ROWS / "study.md").read_text()
