@@ -50,6 +50,7 @@ from kfeat.own.candidates import (
     targets_of,
 )
 from kfeat.own.model import KernelModel
+from kfeat.own.new_config import default_metric
 from kfeat.own.report import evidence
 from kfeat.parameters import did_you_mean
 from kfeat.solvers import Newton
@@ -144,7 +145,6 @@ USUAL = (
 )  # fmt: skip
 # The beginnings of metrics of orders and probabilities, to which weights of classes matter little.
 OF_SCORES = ("roc_auc", "average_precision", "neg_", "d2_")
-MOSTLY = 0.9  # share of rows of one class above which the accuracy tells nothing
 MOST_KEPT = 2**30  # bytes of the Hessians' factors of all folds; beyond it each C is trained separately
 PATIENCE, ENOUGH = 2, 1.0  # a path over C ends after so many values without a better score, above this C
 DENSE_SCALES = ("zscore", "power", "zscore_numbers", "minmax", "unit_rows")
@@ -281,16 +281,6 @@ def _value(metric: Metric, y: NDArray[Any]) -> bool:
 def without_features(classes: bool) -> Any:
     """Return what always predicts the most frequent class, or the mean, if all features are 0."""
     return linear_model.RidgeClassifier() if classes else linear_model.Ridge()
-
-
-def default_metric(y: NDArray[Any], classes: bool) -> tuple[str, str]:
-    """Return the metric that suits labels or targets y (n,), and why if it is not the usual one."""
-    if not classes:
-        return "r2", ""
-    share = float(np.unique(y, return_counts=True)[1].max() / len(y))
-    if share <= MOSTLY:
-        return "accuracy", ""
-    return "balanced_accuracy", f"{share:.1%} of the rows have one label, so always predicting it is accurate"
 
 
 class Scorer:

@@ -20,11 +20,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn import metrics
+from sklearn import linear_model, metrics
 from sklearn.base import clone
 from sklearn.base import is_classifier as classifies
 from sklearn.exceptions import InconsistentVersionWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
@@ -195,7 +194,7 @@ class KernelModel(Estimator):
             for seen, held in folds
         ]
         rows = np.concatenate([np.arange(len(y))[held] for _, held in folds])
-        calibrator, X = LogisticRegression(), np.concatenate(values).reshape(len(rows), -1)
+        calibrator, X = linear_model.LogisticRegression(), np.concatenate(values).reshape(len(rows), -1)
         self.calibrator_ = calibrator.fit(X, y[rows], **weight_options(calibrator, sample_weight, rows))
         return self
 

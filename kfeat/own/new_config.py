@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kfeat.data import Protocol, load_raw
 from kfeat.data.cache import check_regular, naming
@@ -16,7 +17,6 @@ from kfeat.data.protocol import split_indices
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.component import experiment_name
 from kfeat.kernels import Gaussian
-from kfeat.own.bench import default_metric
 from kfeat.survey.advice import Advice
 from kfeat.text import in_yaml, plain
 
@@ -25,6 +25,7 @@ FOLDS = 5
 TRAIN = 0.8  # of the rows, where the data have no test file
 QUICK_EXACT = 3_000  # rows up to which an exact SVM takes seconds, also in cross-validation
 SHOWN = 10  # columns or classes of a comment
+MOSTLY = 0.9  # share of rows of one class above which the accuracy tells nothing
 TEMPLATE = """\
 # {name}: {n:,} rows, {d:,} feature{s}; {task}.
 {remarks}# `kfeat run {path}` runs it, `kfeat tune {path} --budget 5m` searches for better choices.
@@ -181,6 +182,16 @@ def config_text(
 def training_rows(raw: Raw) -> int:
     """Return how many rows train: those of the file, or four fifths where the data have no test file."""
     return len(raw.parts["train"].y) if "test" in raw.parts else int(TRAIN * len(raw.y))
+
+
+def default_metric(y: NDArray[Any], classes: bool) -> tuple[str, str]:
+    """Return the metric that suits labels or targets y (n,), and why if it is not the usual one."""
+    if not classes:
+        return "r2", ""
+    share = float(np.unique(y, return_counts=True)[1].max() / len(y))
+    if share <= MOSTLY:
+        return "accuracy", ""
+    return "balanced_accuracy", f"{share:.1%} of the rows have one label, so always predicting it is accurate"
 
 
 def split_of(raw: Raw, kind: str) -> Any:

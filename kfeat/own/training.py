@@ -41,14 +41,13 @@ from kfeat.own.bench import (
     LocalScorer,
     Scorer,
     data_under,
-    default_metric,
     enough_rows,
     folds_of,
     metric_of,
 )
 from kfeat.own.candidates import Candidate, Entry, boosting_model, linear_model, model_of, solver_of
 from kfeat.own.model import KernelModel, judged, save_model, scores_of, without_zeros
-from kfeat.own.new_config import DENSE_VALUES
+from kfeat.own.new_config import DENSE_VALUES, default_metric
 from kfeat.own.search import ETA, EXACT_GROWTH, MAP_GROWTH, Scored, Search, SearchResult
 from kfeat.text import in_yaml, plain
 

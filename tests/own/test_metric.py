@@ -17,9 +17,10 @@ from kfeat.experiments.config import load_experiment
 from kfeat.kernels import Gaussian
 from kfeat.maps import RandomFourier
 from kfeat.own import KernelModel, load_model, search
-from kfeat.own.bench import LocalScorer, Scorer, default_metric, folds_of, metric_of
+from kfeat.own.bench import LocalScorer, Scorer, folds_of, metric_of
 from kfeat.own.candidates import Candidate
 from kfeat.own.model import scores_of
+from kfeat.own.new_config import default_metric
 from kfeat.own.search import SearchResult
 from kfeat.own.training import setup_of
 from kfeat.render import tuning
