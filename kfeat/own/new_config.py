@@ -269,8 +269,8 @@ def sentences(
         f"Expect about {_time(found.seconds)} of CPU time to map and train, by the rows of {found.like}.",
         f"Why: within 0.1 to 30 s {rule} lost {own} of the best gain over the linear model, on the data sets "
         f"of the study ({PAGE}). Others lost more by: {more}.",
-        "No trait of the data tells which method wins: `kfeat tune` compares them on your rows, and chooses "
-        "gamma and C.",
+        "Neither rows, features, density nor spectrum told where Nystrom leads: `kfeat tune` compares "
+        "methods on your rows, and chooses gamma and C.",
     ]
 
 
