@@ -258,7 +258,7 @@ def sentences(
     linear = "ridge regression" if raw.task == "regression" else "Newton's linear SVM"
     use = f"the Gaussian kernel, the map {in_yaml(found.entry)}, and {linear}"
     if found.entry is None:
-        use = f"{linear} on the scaled features: no map of the rule fits this budget"
+        use = f"{linear} on the scaled features: no map of the rule fits the rows and the budget"
     told = {rule: f"{mean:.0%} [{low:.0%}, {high:.0%}]" for rule, (mean, (low, high)) in lost.items()}
     (rule, own), *others = told.items()
     more = "; ".join(f"{other}, {words}" for other, words in others)
@@ -291,4 +291,4 @@ def imbalance(raw: Raw) -> list[str]:
 
 
 def _time(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    return f"{max(seconds, 0.01):.2g} s" if seconds < 99 else f"{seconds / 60:.0f} min"

@@ -44,7 +44,10 @@ def test_more_rows_and_the_same_budget_need_a_smaller_map_or_none(own):
     assert "900 training rows" in few
     assert "n_components: 256" in few
     assert "n_components: 64" in many
-    assert "Use Newton's linear SVM on the scaled features: no map of the rule fits this budget." in most
+    assert (
+        "Use Newton's linear SVM on the scaled features: no map of the rule fits the rows and the budget."
+        in most
+    )
 
 
 def test_a_rare_class_needs_another_metric(own):
