@@ -69,12 +69,13 @@ def advise(
     found = advice_for(raw.task, n, raw.n_features, budget)
     if found is None:
         raise ConfigError(f"no linear model trains {n:,} rows within {budget:g} s; give a longer --budget")
-    lost = skill()
-    words = sentences(raw, n, found, lost)
+    regret, others = skill()
+    words = sentences(raw, n, found, regret, others)
     if form == "json":
         asked = {"data": data, "budget": budget, "task": raw.task, "n": n, "d": raw.n_features}
         advice = {**asdict(found), "entry": found.entry}
-        options.show_json({**asked, "advice": advice, "lost": lost, "sentences": words})
+        skilled = {"regret": regret, "others_lose_more": others}
+        options.show_json({**asked, "advice": advice, **skilled, "sentences": words})
         return
     for sentence in words:
         click.echo(plain(sentence))

@@ -17,7 +17,7 @@ from kfeat.data.protocol import split_indices
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.component import experiment_name
 from kfeat.kernels import Gaussian
-from kfeat.survey.advice import Advice
+from kfeat.survey.advice import RULE, Advice
 from kfeat.text import in_yaml, plain
 
 DENSE_VALUES = 200_000_000  # n d up to which a sparse matrix may become dense: 0.8 GB in float32
@@ -252,23 +252,23 @@ RARE = 0.2  # of an equal share of the rows: with two classes a tenth
 
 
 def sentences(
-    raw: Raw, n: int, found: Advice, lost: Mapping[str, tuple[float, tuple[float, float]]]
+    raw: Raw, n: int, found: Advice, regret: tuple[float, tuple[float, float]], others: Mapping[str, Any]
 ) -> list[str]:
-    """Return the advice for n training rows, what it costs, and what it and other rules lost."""
+    """Return the advice for n training rows, what it costs, its regret, and by how much others lose more."""
     linear = "ridge regression" if raw.task == "regression" else "Newton's linear SVM"
     use = f"the Gaussian kernel, the map {in_yaml(found.entry)}, and {linear}"
     if found.entry is None:
         use = f"{linear} on the scaled features: no map of the rule fits the rows and the budget"
-    told = {rule: f"{mean:.0%} [{low:.0%}, {high:.0%}]" for rule, (mean, (low, high)) in lost.items()}
-    (rule, own), *others = told.items()
-    more = "; ".join(f"{other}, {words}" for other, words in others)
+    own, *more = (f"{mean:.0%} [{low:.0%}, {high:.0%}]" + ", which shows nothing" * (low <= 0)
+                  for mean, (low, high) in (regret, *others.values()))  # fmt: skip
+    told = "; ".join(f"{rule}, {words}" for rule, words in zip(others, more, strict=True))
     return [
         f"{raw.name}: {n:,} training rows, {raw.n_features:,} features, {raw.task}.",
         *imbalance(raw),
         f"Use {use}.",
         f"Expect about {_time(found.seconds)} of CPU time to map and train, by the rows of {found.like}.",
-        f"Why: within 0.1 to 30 s {rule} lost {own} of the best gain over the linear model, on the data sets "
-        f"of the study ({PAGE}). Others lost more by: {more}.",
+        f"Why: within 0.1 to 30 s {RULE} lost {own} of the best gain over the linear model, on the data sets "
+        f"of the study ({PAGE}). Others lost more by: {told}.",
         "Neither rows, features, density nor spectrum told where Nystrom leads: `kfeat tune` compares "
         "methods on your rows, and chooses gamma and C.",
     ]

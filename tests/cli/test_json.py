@@ -119,7 +119,7 @@ def test_advice_has_the_data_the_map_what_rules_lose_and_the_sentences(monkeypat
     advice = document(*arguments)
     assert (advice["n"], advice["d"], advice["task"]) == (16_000, 2, "classification")
     assert advice["advice"]["entry"] == {"name": "nystrom", "n_components": 256}
-    assert len(advice["lost"]["boosting"]) == 2
+    assert len(advice["regret"]) == len(advice["others_lose_more"]["boosting"]) == 2
     assert advice["sentences"] == succeed(*arguments).stdout.splitlines()
 
 
