@@ -42,3 +42,14 @@ def test_a_finished_run_and_a_check_load_nothing_that_they_do_not_use(write):
     assert shown.returncode == 0, shown.stderr
     # And what is used is loaded, so that the test sees it: sklearn.svm, and what comes with it.
     assert "'sklearn.svm'" in shown.stdout.splitlines()[-1]
+
+
+def test_advice_loads_no_linear_models():
+    Path("own.csv").write_text("a,b,y\n" + "".join(f"{i % 7},{i % 5},{'ny'[i % 2]}\n" for i in range(100)))
+    code = (
+        "import sys; from types import ModuleType; from kfeat.cli import main\n"
+        "try:\n    main(['advise', 'own.csv', '--target', 'y'])\n"
+        "except SystemExit as ended:\n    assert not ended.code\n"
+        "assert type(sys.modules.get('sklearn.linear_model')) is not ModuleType"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

@@ -159,6 +159,8 @@ def test_a_choice_sees_no_row_that_tests():
         "of": setting["protocol"]["split"],
     }
     assert own["kernel"] == {"name": "gaussian", "gamma": "mean_distance"}
+    cubic = {"name": "polynomial", "degree": 3, "coef0": 1, "gamma": 0.3}
+    assert rank.choosing({**setting, "kernel": cubic}, item)["kernel"] == {**cubic, "gamma": 1.0}
     assert own["solvers"] == {"exact": [{"name": "search", "solver": "newton", "map": item}]}
 
 
@@ -181,6 +183,8 @@ def test_a_newcomer_that_fails_is_reported_by_data_set(tmp_path, monkeypatch):
     assert [(name, again) for name, again, _ in taken] == [(f"rank/mine/{run}", runs[run]) for run in runs]
     (own,) = taken[1][2]
     assert own["maps"] == [{"name": NAME, "n_components": 64, "gamma": 0.1235}]  # its own choice
+    assert own["kernel"]["gamma"] == 0.1235
+    assert own["solvers"] == {"mapped": {"name": "newton", "C": 10.0}}
     assert own["repeats"] == rank.SPLITS
     assert {one["kernel"]["gamma"] for one in taken[2][2]} == {0.01}  # the published one
     monkeypatch.setattr(rank, "rows", lambda *given: rows(*given, failing=("adult", "magic")))
