@@ -70,6 +70,12 @@ BLOCK = re.compile(r"<!-- (?!end)(\w+)( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
 QUOTE = re.compile(r"(<!-- quote\n(.*?) -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
 EXPLAINED = re.compile(r'(# quote (.*)\n +(?:explanation|unexplained): (?:&\w+ )?)".*?"')
 CONFIGS, RESULTS = Path("configs"), Path("results")
+BESIDE = {  # of a search on own data, and the columns of its table
+    "grid": "grid",
+    "HistGradientBoosting": "boosting",
+    "HistGradientBoosting, searched": "boosting, searched",
+    "linear": "linear",
+}
 EXPLAINING = [
     path.relative_to(ROOT)
     for path in sorted(ROOT.glob("configs/*/*.yaml"))
@@ -201,19 +207,18 @@ def _benchmarks(only: Collection[str] | None) -> str:
 
 
 def _search(_: str) -> str:
-    """Return the scores of a search of 60 s and of the others, a line per table of the part own_data."""
+    """Return the scores of a search of 60 s, a line per table on which it is beside all of BESIDE."""
     rows = json.loads((RESULTS / "bench/own_data.json").read_text(encoding="utf-8"))["rows"]
     lines: dict[str, dict[str, str]] = {}
     for row in rows:
         search, _, other = row["what"].partition(" : ")
-        if search == "search of 60 s":
-            ours, theirs = re.findall(r"-?\d+\.\d\d", row["note"])[:2]
-            lines.setdefault(row["shape"], {"kfeat": ours})[other] = theirs
-    others = ["kfeat", *dict.fromkeys(other for line in lines.values() for other in line if other != "kfeat")]
-    cells = [
-        [*shape.split(", ", 1), *(line.get(other, "–") for other in others)] for shape, line in lines.items()
-    ]
-    return Table(["data", "training rows", *others], cells).markdown()
+        if search == "search of 60 s" and other in BESIDE:
+            name, shape, *metric = row["shape"].split(", ")
+            line = lines.setdefault(row["shape"], {"data": ", ".join([name, *metric]), "rows": shape})
+            line["kfeat"], line[BESIDE[other]], *_ = [*re.findall(r"-?\d+\.\d\d", row["note"]), "given up"]
+    titles = ["data", "rows", "kfeat", *BESIDE.values()]
+    whole = [line for line in lines.values() if len(line) == len(titles)]
+    return Table(titles, [[line[title] for title in titles] for line in whole]).markdown()
 
 
 def _maps(_: str) -> str:

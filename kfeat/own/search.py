@@ -18,7 +18,7 @@ for it, since a time on few rows makes an exact method's training seem longer th
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from math import ceil, inf, log
 from pathlib import Path
 from time import monotonic
@@ -30,6 +30,7 @@ from kfeat.files import writing
 from kfeat.own.bench import MOST_FOLDS, LocalScorer
 from kfeat.own.candidates import (
     FIRST_SIZE,
+    SIZE,
     Candidate,
     Facts,
     advised,
@@ -46,8 +47,7 @@ from kfeat.own.candidates import (
 ETA = 3
 SMALLEST = 900  # rows of the first rung
 NEAR = 5e-3  # of the score: half a point, or 0.005 of R²; twice this share of an error or a loss
-EXACT_GROWTH, MAP_GROWTH = 10.0, 3.5  # factors of a candidate's time on three times the rows
-MAP_WIDER = 1.7  # exponent of a map's time in D: n D^2 of the Hessian, beside n D of the map
+GRAM = 5_000  # rows from which the time of an SVM grows faster, as its Gram matrix is not kept
 TOO_LONG = "it took longer than"  # the beginning of the reason of a candidate that was ended
 
 
@@ -55,7 +55,7 @@ TOO_LONG = "it took longer than"  # the beginning of the reason of a candidate t
 class Scored:
     """A candidate scored on `n` training rows: `value` is the best C or alpha, `score` its mean over folds.
 
-    `seconds` is the time of one value of C or alpha, over all folds.
+    `seconds` is about the time of one value of C or alpha, over all folds.
     A candidate that failed or took too long has the score -inf and a `reason`.
     """
 
@@ -82,22 +82,47 @@ def slack(metric: str, score: float) -> float:
     return 2 * NEAR * abs(score) if metric.startswith("neg_") else NEAR
 
 
-def grown(one: Scored, n: float) -> float:
-    """Return the ratio of a candidate's time on n rows to its time on the rows where it was scored."""
-    return float((EXACT_GROWTH if one.candidate.exact else MAP_GROWTH) ** log(n / one.n, ETA))
+def effort(n: float, size: int, exact: bool, regression: bool) -> float:
+    """Return the time of training on n rows, up to a factor that depends on the data and the method.
+
+    Kernel ridge regression takes n^2.3, an SVM n^1.5 up to GRAM rows and n^2.1 above, a linear model n. A map
+    of D features takes n (D^2 + 1000 D) + 10 D^3: the Hessian, the map, and the decompositions. In searches
+    on six tables, most times that this told were within a factor of two.
+    """
+    if not exact:
+        return n * (size**2 + 1000 * size) + 10 * size**3 if size else n
+    return float(n**2.3 if regression else min(n, GRAM) ** 1.5 * max(n / GRAM, 1) ** 2.1)
+
+
+def path_time(candidate: Candidate, n_values: int) -> float:
+    """Return the time of a path of values of C or alpha, in times of one of them.
+
+    Each value but the first takes half as long, since it starts from the last solution, and no time in ridge
+    regression, where one decomposition serves all.
+    """
+    return 1.0 if candidate.loss == "squares" and not candidate.exact else (n_values + 1) / 2
+
+
+def expected(one: Scored, n: float, candidate: Candidate | None = None) -> float:
+    """Return how many seconds a value of C or alpha takes on n rows, of this or of another candidate."""
+    other = candidate or one.candidate
+    now, then = (
+        effort(rows, c.size, c.exact, c.loss in ("squares", "huber"))
+        for rows, c in ((n, other), (one.n, one.candidate))
+    )
+    return one.seconds * now / then
 
 
 def like(one: Scored, candidate: Candidate) -> Scored:
     """Return what another candidate is expected to take on the same rows, by the time of its kin."""
-    more = max(candidate.size / max(one.candidate.size, 1), 1.0) if candidate.size else 1.0
     turned = {one.candidate.loss, candidate.loss} == {"squares", "huber"}  # from alpha to C, or back
     value = 1 / one.value if turned and one.value else one.value
-    return replace(one, candidate=candidate, value=value, seconds=one.seconds * more**MAP_WIDER)
+    return replace(one, candidate=candidate, value=value, seconds=expected(one, one.n, candidate))
 
 
 def training(one: Scored, n: int) -> float:
     """Return about how many seconds a candidate takes to train on n rows; a fold trains on two thirds."""
-    return one.seconds / max(len(one.folds), 1) * grown(one, 1.5 * n)
+    return expected(one, 1.5 * n) / max(len(one.folds), 1)
 
 
 def rungs(n_train: int, rarest: int) -> list[int]:
@@ -299,7 +324,7 @@ class Search:
         for candidate in (linear, *own[:1]):
             before = [one for one in self._scored() if one.candidate == candidate and not one.reason]
             since = max(before, key=lambda one: one.n, default=None)
-            if since is None or monotonic() + since.seconds * grown(since, best.n) < end:
+            if since is None or monotonic() + expected(since, best.n) < end:
                 self._score(candidate, best.n, since, end)
         best = self._best() or best
         constant = (self._scorer.ask("constant", monotonic() + PATIENCE, n=best.n) or {}).get("score", -inf)
@@ -314,12 +339,16 @@ class Search:
 
     def _closing(self, one: Scored) -> float:
         """Return about how many seconds the training of a winner takes, with probabilities if untested."""
-        folds = 0.0 if self._facts.n_test else one.seconds
+        folds = 0.0 if self._facts.n_test or self._facts.task == "regression" else one.seconds
         return LONGER * training(one, self._facts.n_train) + folds
 
     def _best(self) -> Scored | None:
-        """Return the best of those that there is time to train on all rows; else what trains fastest."""
-        scored, left = [one for one in self._scored() if not one.reason], self._end - monotonic()
+        """Return the best of those that there is time to train on all rows; else what trains fastest.
+
+        There is always a tenth of the budget, so that a late candidate does not cost the best.
+        """
+        scored = [one for one in self._scored() if not one.reason]
+        left = max(self._end - monotonic(), SPARE * self._budget)
         able = [one for one in scored if self._closing(one) < left]
         return winner(able) or min(scored, key=self._closing, default=None)
 
@@ -368,7 +397,8 @@ class Search:
     def _next_map(self, scored: Sequence[Scored], sizes: Sequence[int]) -> Step | None:
         """Return a map for one of the best exact methods, where one is missing, on the second rung or above.
 
-        The first of all maps is small, and on the second rung: its time tells that of others.
+        It is small where there is no time for a larger one. The first of all maps is small too, and on the
+        second rung: its time tells that of others.
         """
         begun: dict[Any, int] = {}
         for one in sorted(scored, key=lambda one: one.candidate.size):
@@ -376,8 +406,8 @@ class Search:
         second = sizes[:2][-1]
         reached = max((one.n for one in scored if one.candidate.exact and not one.reason), default=second)
         for n in [n for n in reversed(sizes) if n >= min(reached, second)]:
-            for one in leaders(scored, n, exact=True):
-                for candidate in maps_of(one.candidate, self._facts, max(n, second)):
+            for one, size in product(leaders(scored, n, exact=True), (SIZE, FIRST_SIZE)):
+                for candidate in maps_of(one.candidate, self._facts, max(n, second), size):
                     if not any(begun.values()):
                         return maps_of(one.candidate, self._facts, second, FIRST_SIZE)[0], second, None
                     new = begun.get(_without_size(candidate), 0) < candidate.size / 2
@@ -391,7 +421,7 @@ class Search:
         for candidate in neighbours(best.candidate, self._facts):
             since = like(best, candidate)
             for n in (best.n, *(n for n in sizes if n == best.n // ETA)):
-                if (candidate, n) in done:
+                if (candidate, n) in done or n < candidate.size:
                     break
                 if self._fits(since, n):
                     return candidate, n, since
@@ -413,16 +443,15 @@ class Search:
         if not kin:
             return candidate.size <= FIRST_SIZE and self._in_time(self._began / 2, 1.0)
         nearest = min(kin, key=lambda one: abs(log(one.n / n)))
-        seconds = like(nearest, candidate).seconds * grown(nearest, n)
-        seconds *= 1 if nearest.candidate.name == candidate.name else 2
-        return self._in_time(len(PATHS["C", candidate.exact]) * seconds, ONE_CANDIDATE)
+        seconds = expected(nearest, n, candidate) * path_time(candidate, len(PATHS["C", candidate.exact]))
+        return self._in_time(seconds * (1 if nearest.candidate.name == candidate.name else 2), ONE_CANDIDATE)
 
     def _fits(self, one: Scored, n: int, best: bool = True) -> bool:
         """Return whether there is most likely time for a candidate on n rows; the `best` may take more.
 
         What there would be no time to train on all rows may take less: an exact method, as a guide to maps.
         """
-        seconds = one.seconds * grown(one, n)
+        seconds = expected(one, n)
         closes = monotonic() + seconds + self._closing(one) + self._spare < self._end
         most = QUICK if not best else ONE_CANDIDATE if closes else GUIDE * one.candidate.exact
         return self._in_time(seconds, most)
@@ -442,7 +471,7 @@ class Search:
             values = [value / 10 for value in values]
         if since is not None:
             values = [since.value]
-            if self._in_time(3 * since.seconds * grown(since, n), ONE_CANDIDATE / 3):
+            if self._in_time(path_time(candidate, 3) * expected(since, n), ONE_CANDIDATE / 3):
                 values = [since.value / STEP, since.value, since.value * STEP]
         began, limit = monotonic(), max(self._longest, AT_LEAST * candidate.linear)
         answer = self._scorer.ask("score", end, limit, candidate=candidate, n=n, values=values)
@@ -484,7 +513,7 @@ def _of_row(row: Row) -> Scored:
     candidate = Candidate(**row["candidate"])
     if "failed" in row:
         return Scored(candidate, row["n"], -inf, 0.0, 0.0, row["seconds"], str(row["failed"]))
-    seconds = row["seconds"] / row["values"]
+    seconds = row["seconds"] / path_time(candidate, row["values"])
     folds = tuple(row.get("folds", ()))
     return Scored(candidate, row["n"], row["score"], row["sd"], row["value"], seconds, folds=folds)
 

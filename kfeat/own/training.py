@@ -6,7 +6,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from math import inf, log
+from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar, Literal, Self, TypeAlias
@@ -48,7 +48,7 @@ from kfeat.own.bench import (
 from kfeat.own.candidates import Candidate, Entry, boosting_model, linear_model, model_of, solver_of
 from kfeat.own.model import KernelModel, judged, save_model, scores_of, without_zeros
 from kfeat.own.new_config import DENSE_VALUES, default_metric
-from kfeat.own.search import ETA, EXACT_GROWTH, MAP_GROWTH, Scored, Search, SearchResult
+from kfeat.own.search import Scored, Search, SearchResult, effort
 from kfeat.text import in_yaml, plain
 
 Prefer: TypeAlias = Literal["accuracy", "speed", "boosting", "linear"]
@@ -138,11 +138,13 @@ def train(
     if probabilities and data.task == "regression":
         raise ConfigError("--probabilities: a regression has none; leave the option out")
     # Of a large map a fuller sample, so that it has two rows for each column.
-    every = min(EVERY, len(y) // (2 * (getattr(feature_map, "n_components", None) or 1)))
+    size = getattr(feature_map, "n_components", None) or 0
+    every = min(EVERY, len(y) // (2 * max(size, 1)))
     if say and len(y) >= LONG and every > 1:
         with suppress(KfeatError, ValueError), warnings.catch_warnings(action="ignore"):  # of too few rows
-            growth = EXACT_GROWTH if trial.exact else MAP_GROWTH
-            say(seconds_on(slice(None, None, every)) * growth ** log(every, ETA))
+            method = size, trial.exact, data.task == "regression"
+            growth = effort(len(y), *method) / effort(len(y) / every, *method)
+            say(growth * seconds_on(slice(None, None, every)))
     seconds = seconds_on(slice(None))
     if probabilities:
         three = StratifiedKFold(3, shuffle=True, random_state=0)

@@ -16,7 +16,7 @@ from kfeat.experiments.component import read_component
 from kfeat.files import new_file
 from kfeat.own.candidates import solver_of
 from kfeat.own.report import Evidence
-from kfeat.own.search import Scored, SearchResult, grown
+from kfeat.own.search import Scored, SearchResult, training
 from kfeat.own.training import Prefer, preferred
 from kfeat.render.table import MISSING, Table
 from kfeat.text import plain
@@ -124,7 +124,7 @@ def sentences(result: SearchResult, prefer: Prefer = "accuracy") -> list[str]:
     elif taken != best:
         lines.append(f"The config has the best that was trained on all of them: {_method(taken)}.")
     elif "score" not in row:
-        seconds = best.seconds * grown(best, result.facts.n_train)
+        seconds = training(best, result.facts.n_train)
         lines.append(f"The config has the best, whose training on all rows takes about {seconds:,.0f} s.")
     if taken is not None and result.ahead:
         lines.append("`--prefer boosting` writes a config with boosting.")

@@ -13,7 +13,17 @@ from kfeat.experiments.config import load_experiment
 from kfeat.own import search as module
 from kfeat.own.bench import ScorerProcess
 from kfeat.own.candidates import Candidate, Facts, draw, maps_of, neighbours, study_of
-from kfeat.own.search import Scored, Search, SearchResult, grown, next_up, rungs, training, winner
+from kfeat.own.search import (
+    Scored,
+    Search,
+    SearchResult,
+    expected,
+    like,
+    next_up,
+    rungs,
+    training,
+    winner,
+)
 from kfeat.own.training import only_trial, setup_of, train
 from kfeat.render.tuning import ended, sentences
 from tests.own.asking import Direct, config
@@ -275,12 +285,16 @@ def test_the_quickest_is_near_the_best_on_its_rows_whatever_its_kind():
     assert found.quickest == near
 
 
-def test_an_exact_method_takes_ten_times_as_long_on_three_times_the_rows():
-    exact, mapped = scored(100, 0.9, 1.0), scored(100, 0.9, 1.0, exact=False)
-    assert grown(exact, 300) == pytest.approx(10.0)
-    assert grown(mapped, 900) == pytest.approx(3.5**2)
-    assert grown(mapped, 100 / 3) == pytest.approx(1 / 3.5)
-    assert training(replace(mapped, folds=(0.9, 0.9)), 200) == pytest.approx(3.5 * 0.1 / 2)
+def test_the_time_of_a_candidate_is_told_from_few_rows_and_columns():
+    exact, mapped = scored(100, 0.9, 1.0), scored(100, 0.9, 1.0, exact=False)  # in 0.1 s
+    assert expected(exact, 300) == pytest.approx(0.1 * 3**1.5)
+    assert expected(exact, 50_000) / expected(exact, 5_000) == pytest.approx(10**2.1)
+    ridge = replace(exact, candidate=replace(exact.candidate, loss="squares"))
+    assert expected(ridge, 300) == pytest.approx(0.1 * 3**2.3)
+    assert expected(mapped, 10**7) / expected(mapped, 10**6) == pytest.approx(10, rel=0.01)
+    wide = replace(mapped.candidate, map={"name": "orf", "n_components": 6400})
+    assert like(mapped, wide).seconds == expected(mapped, 100, wide) > 0.1 * 100**2
+    assert training(replace(mapped, folds=(0.9, 0.9)), 200) == pytest.approx(expected(mapped, 300) / 2)
 
 
 def test_the_time_of_a_large_map_is_told_from_rows_enough_for_its_landmarks(tmp_path, monkeypatch):
