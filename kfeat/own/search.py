@@ -345,10 +345,11 @@ class Search:
     def _best(self) -> Scored | None:
         """Return the best of those that there is time to train on all rows; else what trains fastest.
 
-        There is always a tenth of the budget, so that a late candidate does not cost the best.
+        Where nothing ends the training, there is always a tenth of the budget, so that a candidate that took
+        longer than told does not cost the best.
         """
-        scored = [one for one in self._scored() if not one.reason]
-        left = max(self._end - monotonic(), SPARE * self._budget)
+        scored, left = [one for one in self._scored() if not one.reason], self._end - monotonic()
+        left = left if self._facts.n_test else max(left, SPARE * self._budget)
         able = [one for one in scored if self._closing(one) < left]
         return winner(able) or min(scored, key=self._closing, default=None)
 

@@ -21,9 +21,19 @@ both, and sooner. With so many rows the budget allows about a thousand features,
 Covertype with seven classes was not run.
 
 Ten more tables are like those of practice, churn by the area under the ROC curve and the balanced accuracy.
-Seven of them are published, with one split and 10 s: no search exceeds its budget by a tenth. It is ahead of
-the grid and of boosting on churn by both metrics, and of the grid on magic, bike and claims. On pendigits it
-is 0.6 behind the grid, on sensors 1.0 behind SVC() and 4.7 behind boosting, on bike 4.6 behind boosting.
+There boosting is also searched, at random for 60 s, and SVC() and the grid are beside both budgets; the
+training of the grid's best on all rows is given up after 120 s.
+
+What their rows say, in means over three splits: after 60 s no search is more than 0.3 behind the grid, but on
+sensors (1.0). There the SVC takes 19 s to train on all rows, and a search of 60 s keeps 18 for that, so a map
+is the best that it can train. It is 0.6 behind SVC() there, where the aim was one point. On kin40k the grid
+was given up (in another run after 14 minutes). Boosting with defaults is behind on letter, kin40k, protein,
+pendigits, magic and claims, and on churn by the balanced accuracy; on the last three the interval includes 0.
+It is ahead on sensors, cal_housing, bike (by 0.03) and, against the aim, on churn by the area under the curve
+(by 0.6; why was not found). Searched boosting is ahead on protein too, by 6.7. No search exceeds its budget
+by a tenth. After 10 s SVR() is 1.9 ahead on kin40k and SVC() 2.2 on sensors, in 14 and 19 s, and the grid is
+ahead on protein, letter, sensors and cal_housing. It takes 16 to 41 s there, but 6 on letter, where the
+search expects no time to train an SVM of 26 classes on all rows.
 """
 
 import json

@@ -402,6 +402,24 @@ def test_a_winner_that_takes_longer_than_the_budget_gives_way(monkeypatch):
     assert Search(Simulated(monkeypatch, 1.0, False, 2_000), None, 60.0, 0).run().best.candidate.exact
 
 
+def test_a_candidate_that_takes_far_longer_than_told_does_not_cost_the_best(monkeypatch):
+    """Where it cannot be ended, the linear model was handed over, since it alone trains in no time."""
+    at, told = Simulated(monkeypatch, 1.0, False), Simulated.training
+    at.training = lambda candidate, n: told(at, candidate, n) * (20 if candidate.size >= 2048 else 1)
+    best = Search(at, None, 60.0, 0).run().best
+    assert at.now > 60
+    assert best.candidate.size >= 1024
+
+
+def test_a_small_map_is_tried_where_there_is_no_time_for_a_larger_one(monkeypatch):
+    at, told = Simulated(monkeypatch, 1.0, True), Simulated.training
+    at.training = lambda candidate, n: told(at, candidate, n) * (10 if candidate.size >= 1024 else 1)
+    Search(at, None, 10.0, 0).run()
+    sizes = [one.size for method, one, _ in at.asked if method == "score" and one.scale == "zscore"]
+    assert 256 in sizes
+    assert 1024 not in sizes
+
+
 def test_times_on_few_rows_that_are_mostly_overhead_do_not_end_a_search(monkeypatch):
     at = Simulated(monkeypatch, 1.0, True, n_train=9_600)
     at.training = lambda candidate, n: 0.05 + n**2 / 1e9 if candidate.exact else 0.5
