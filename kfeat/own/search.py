@@ -311,7 +311,8 @@ class Search:
         self._began = monotonic() - start  # seconds; on a busy machine the closing takes longer too
         closing = max(CLOSING, self._began) if facts.n_test else 0.0
         self._end = start + self._budget - min(closing, SPARE * self._budget)
-        self._spare = SPARE * self._budget
+        # A candidate that is ended costs the start of a new process.
+        self._spare = min(max(SPARE * self._budget, self._began), 2 * SPARE * self._budget)
         own, linear = own_candidates(kernels, maps, facts, MOST_OWN), linear_model(facts)
         sizes = rungs(facts.n_train, facts.rarest)
         self._score(linear, sizes[0], end=max(self._search_end, monotonic() + AT_LEAST))
@@ -320,11 +321,12 @@ class Search:
         if best is None:
             reasons = {one.reason for one in self._scored()} or {"the budget ended; give a longer --budget"}
             raise ConfigError(f"no candidate could be scored: {'; '.join(sorted(reasons)[:3])}")
-        end = self._end - self._closing(best) - self._spare / 2
+        end = self._end - self._closing(best) - max(self._spare / 2, self._began)
         for candidate in (linear, *own[:1]):
             before = [one for one in self._scored() if one.candidate == candidate and not one.reason]
             since = max(before, key=lambda one: one.n, default=None)
-            if since is None or monotonic() + expected(since, best.n) < end:
+            fits = monotonic() + expected(since, best.n) < end if since else self._begins(candidate, best.n)
+            if fits:
                 self._score(candidate, best.n, since, end)
         best = self._best() or best
         constant = (self._scorer.ask("constant", monotonic() + PATIENCE, n=best.n) or {}).get("score", -inf)
@@ -372,7 +374,7 @@ class Search:
                 top, stale = best.score, 0
             known = {one.candidate for one in scored}
             rows = {one: next((n for n in sizes if n >= one.size), sizes[-1]) for one in first}
-            waiting = [one for one in first if one not in known and self._begins(one, rows[one], scored)]
+            waiting = [one for one in first if one not in known and self._begins(one, rows[one])]
             begun = new >= n_first or monotonic() >= first_end
             up = next_up(scored, sizes, self._fits) or self._next_map(scored, sizes)
             if up is not None and begun:
@@ -383,9 +385,7 @@ class Search:
                 return
             else:
                 exact = next((one for one in known if one.exact), None)
-                draws = (
-                    self._begins(exact, sizes[0], scored) if exact else self._in_time(self._began / 2, 1.0)
-                )
+                draws = self._begins(exact, sizes[0]) if exact else self._in_time(self._began / 2, 1.0)
                 step = best and begun and self._next_step(best, scored, sizes)
                 if step and (new % 2 or not draws):
                     self._score(*step)
@@ -412,7 +412,7 @@ class Search:
                     if not any(begun.values()):
                         return maps_of(one.candidate, self._facts, second, FIRST_SIZE)[0], second, None
                     new = begun.get(_without_size(candidate), 0) < candidate.size / 2
-                    if new and self._begins(candidate, max(n, second), scored):
+                    if new and self._begins(candidate, max(n, second)):
                         return candidate, max(n, second), None
         return None
 
@@ -432,14 +432,16 @@ class Search:
         """Return whether so many seconds are most likely left, and at most a share of the budget."""
         return seconds < SURE * min(most * self._budget, self._search_end - monotonic())
 
-    def _begins(self, candidate: Candidate, n: int, scored: Sequence[Scored]) -> bool:
+    def _begins(self, candidate: Candidate, n: int) -> bool:
         """Return whether there is most likely time for a new candidate, by another of its kind.
 
         Another kernel or map may take twice as long. Before any map only a small one begins.
         """
         kind = candidate.exact, candidate.linear
         kin = [
-            one for one in scored if (one.candidate.exact, one.candidate.linear) == kind and not one.reason
+            one
+            for one in self._scored()
+            if (one.candidate.exact, one.candidate.linear) == kind and not one.reason
         ]
         if not kin:
             return candidate.size <= FIRST_SIZE and self._in_time(self._began / 2, 1.0)

@@ -347,7 +347,7 @@ class Simulated:
 
     def __init__(self, monkeypatch, load, process, n_train=40_000):
         self.now, self.load, self.process, self.n_train, self.longest = 0.0, load, process, n_train, 0.0
-        self.asked, self.most = [], inf
+        self.asked, self.most, self.ended = [], inf, False
         monkeypatch.setattr(module, "monotonic", lambda: self.now)
 
     def training(self, candidate, n):
@@ -357,6 +357,8 @@ class Simulated:
         if len(self.asked) == self.most:
             raise KeyboardInterrupt
         self.asked.append((method, candidate, n))
+        if self.ended:  # a new process starts
+            self.now, self.ended = self.now + self.load, False
         if method == "facts":
             self.now += self.load
             return vars(replace(FACTS, n_train=self.n_train, n_test=100 * self.process))
@@ -371,6 +373,7 @@ class Simulated:
         if method == "score":
             self.longest = max(self.longest, min(seconds, most))
         if seconds > most:
+            self.ended = True
             return None
         score = 0.8 - 2 / (n + 1) ** 0.5
         if candidate and not candidate.exact:
@@ -409,6 +412,18 @@ def test_a_candidate_that_takes_far_longer_than_told_does_not_cost_the_best(monk
     best = Search(at, None, 60.0, 0).run().best
     assert at.now > 60
     assert best.candidate.size >= 1024
+
+
+def test_the_best_is_tested_after_a_candidate_that_was_ended(monkeypatch):
+    """The start of a new process once took all the time that was kept for the tests."""
+    at, told = Simulated(monkeypatch, 1.5, True), Simulated.training
+    at.training = lambda candidate, n: told(at, candidate, n) * (9 if candidate.size in (512, 1000) else 1)
+    own = {"name": "orf", "n_components": 1000}
+    for budget in (12.0, 25.0):
+        at.now = 0.0
+        result = Search(at, None, budget, 0).run([{"name": "gaussian", "gamma": 0.3}], [own])
+        assert "score" in result.tests[result.best]
+        assert at.now <= 1.05 * budget
 
 
 def test_a_small_map_is_tried_where_there_is_no_time_for_a_larger_one(monkeypatch):
