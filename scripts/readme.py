@@ -214,9 +214,10 @@ def _search(_: str) -> str:
         search, _, other = row["what"].partition(" : ")
         if search == "search of 60 s" and other in BESIDE:
             name, shape, *metric = row["shape"].split(", ")
-            line = lines.setdefault(row["shape"], {"data": ", ".join([name, *metric]), "rows": shape})
+            first = {"data": ", ".join([name, *metric]), "training rows": shape}
+            line = lines.setdefault(row["shape"], first)
             line["kfeat"], line[BESIDE[other]], *_ = [*re.findall(r"-?\d+\.\d\d", row["note"]), "given up"]
-    titles = ["data", "rows", "kfeat", *BESIDE.values()]
+    titles = ["data", "training rows", "kfeat", *BESIDE.values()]
     whole = [line for line in lines.values() if len(line) == len(titles)]
     return Table(titles, [[line[title] for title in titles] for line in whole]).markdown()
 
