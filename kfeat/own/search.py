@@ -27,7 +27,7 @@ from typing import Any
 from kfeat.errors import ConfigError
 from kfeat.experiments.plan import digest
 from kfeat.files import writing
-from kfeat.own.bench import MOST_FOLDS, LocalScorer
+from kfeat.own.bench import MOST_FOLDS, MOST_GRAM, LocalScorer
 from kfeat.own.candidates import (
     FIRST_SIZE,
     SIZE,
@@ -47,7 +47,6 @@ from kfeat.own.candidates import (
 ETA = 3
 SMALLEST = 900  # rows of the first rung
 NEAR = 5e-3  # of the score: half a point, or 0.005 of R²; twice this share of an error or a loss
-GRAM = 5_000  # rows from which the time of an SVM grows faster, as its Gram matrix is not kept
 TOO_LONG = "it took longer than"  # the beginning of the reason of a candidate that was ended
 
 
@@ -85,13 +84,13 @@ def slack(metric: str, score: float) -> float:
 def effort(n: float, size: int, exact: bool, regression: bool) -> float:
     """Return the time of training on n rows, up to a factor that depends on the data and the method.
 
-    Kernel ridge regression takes n^2.3, an SVM n^1.5 up to GRAM rows and n^2.1 above, a linear model n. A map
-    of D features takes n (D^2 + 1000 D) + 10 D^3: the Hessian, the map, and the decompositions. In searches
-    on six tables, most times that this told were within a factor of two.
+    Kernel ridge regression takes n^2.3; an SVM n^1.5 while it has its whole Gram matrix, and n^2.1 on more
+    rows; a linear model n. A map of D features takes n (D^2 + 1000 D) + 10 D^3: the Hessian, the map, and the
+    decompositions. In searches on six tables most predictions were within a factor of two.
     """
     if not exact:
         return n * (size**2 + 1000 * size) + 10 * size**3 if size else n
-    return float(n**2.3 if regression else min(n, GRAM) ** 1.5 * max(n / GRAM, 1) ** 2.1)
+    return float(n**2.3 if regression else min(n, MOST_GRAM) ** 1.5 * max(n / MOST_GRAM, 1) ** 2.1)
 
 
 def path_time(candidate: Candidate, n_values: int) -> float:
@@ -105,12 +104,11 @@ def path_time(candidate: Candidate, n_values: int) -> float:
 
 def expected(one: Scored, n: float, candidate: Candidate | None = None) -> float:
     """Return how many seconds a value of C or alpha takes on n rows, of this or of another candidate."""
-    other = candidate or one.candidate
-    now, then = (
-        effort(rows, c.size, c.exact, c.loss in ("squares", "huber"))
-        for rows, c in ((n, other), (one.n, one.candidate))
-    )
-    return one.seconds * now / then
+
+    def takes(this: Candidate, rows: float) -> float:
+        return effort(rows, this.size, this.exact, this.loss == "squares")
+
+    return one.seconds * takes(candidate or one.candidate, n) / takes(one.candidate, one.n)
 
 
 def like(one: Scored, candidate: Candidate) -> Scored:
@@ -321,7 +319,7 @@ class Search:
         if best is None:
             reasons = {one.reason for one in self._scored()} or {"the budget ended; give a longer --budget"}
             raise ConfigError(f"no candidate could be scored: {'; '.join(sorted(reasons)[:3])}")
-        end = self._end - self._closing(best) - max(self._spare / 2, self._began)
+        end = self._end - self._closing(best) - self._spare / 2
         for candidate in (linear, *own[:1]):
             before = [one for one in self._scored() if one.candidate == candidate and not one.reason]
             since = max(before, key=lambda one: one.n, default=None)
@@ -348,7 +346,7 @@ class Search:
         """Return the best of those that there is time to train on all rows; else what trains fastest.
 
         Where nothing ends the training, there is always a tenth of the budget, so that a candidate that took
-        longer than told does not cost the best.
+        longer than predicted does not cost the best.
         """
         scored, left = [one for one in self._scored() if not one.reason], self._end - monotonic()
         left = left if self._facts.n_test else max(left, SPARE * self._budget)

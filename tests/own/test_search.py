@@ -20,6 +20,7 @@ from kfeat.own.search import (
     expected,
     like,
     next_up,
+    path_time,
     rungs,
     training,
     winner,
@@ -295,6 +296,20 @@ def test_the_time_of_a_candidate_is_told_from_few_rows_and_columns():
     wide = replace(mapped.candidate, map={"name": "orf", "n_components": 6400})
     assert like(mapped, wide).seconds == expected(mapped, 100, wide) > 0.1 * 100**2
     assert training(replace(mapped, folds=(0.9, 0.9)), 200) == pytest.approx(expected(mapped, 300) / 2)
+    assert (path_time(mapped.candidate, 3), path_time(ridge.candidate, 3)) == (2.0, 2.0)
+    assert path_time(replace(mapped.candidate, loss="squares"), 10) == 1.0  # one decomposition
+
+
+def test_a_regression_needs_no_time_for_probabilities_and_no_step_has_more_landmarks_than_rows():
+    search, one = Search(None, None, 60.0, 0), scored(900, 0.9, 1.0, exact=False)
+    closing = []
+    for task in ("classification", "regression"):
+        search._facts = replace(FACTS, task=task, n_test=0)
+        closing.append(search._closing(one))
+    assert closing[0] - closing[1] == pytest.approx(one.seconds)
+    wide = replace(one, candidate=replace(one.candidate, map={"name": "nystrom", "n_components": 400}))
+    search._fits = lambda one, n: True
+    assert search._next_step(wide, [], [300, 900])[0].size == 800  # not 1600
 
 
 def test_the_time_of_a_large_map_is_told_from_rows_enough_for_its_landmarks(tmp_path, monkeypatch):
@@ -424,6 +439,19 @@ def test_the_best_is_tested_after_a_candidate_that_was_ended(monkeypatch):
         result = Search(at, None, budget, 0).run([{"name": "gaussian", "gamma": 0.3}], [own])
         assert "score" in result.tests[result.best]
         assert at.now <= 1.05 * budget
+
+
+@pytest.mark.parametrize("slow_from", [3.0, 4.0, 5.0, 6.0])
+def test_the_start_of_a_new_process_is_kept_for_a_short_search(slow_from, monkeypatch):
+    at, told = Simulated(monkeypatch, 1.5, True), Simulated.training
+
+    def training(candidate, n):
+        tested = n == at.n_train
+        return told(at, candidate, n) * (99 if at.now > slow_from and not tested else 1)
+
+    at.training = training
+    result = Search(at, None, 10.0, 0).run()
+    assert "score" in result.tests[result.best]
 
 
 def test_a_small_map_is_tried_where_there_is_no_time_for_a_larger_one(monkeypatch):
