@@ -199,7 +199,7 @@ def tune(
         end = max(began + budget, monotonic() + _PAGE * budget)
         answer = scorer.ask(
             "evidence", end, candidate=taken and taken.candidate, value=taken.value if taken else 0.0,
-            seconds=_PAGE * budget / 2,
+            rows=found.rows.get(taken) if taken else None, seconds=_PAGE * budget / 2,
         )  # fmt: skip
     finally:
         scorer.end()

@@ -85,12 +85,14 @@ class Fair(Model):
     """A fraction of the rows trains: of each class, of the groups of a column, or the first ones in time.
 
     `group`: rows with one value of `column`, such as a customer, stay together. `time`: the rows with the
-    largest numbers or dates in `column` test. The draw is the same for all repeats.
+    largest numbers or dates in `column` test. Of the other rows, `max_train` random ones at most train. The
+    draw is the same for all repeats.
     """
 
     kind: Literal["stratified", "group", "time"]
     train: Annotated[float, Gt(0), Lt(1)]
     column: int | str | None = None
+    max_train: Count | None = None
     seed: Seed = 0
 
     @model_validator(mode="after")
@@ -272,7 +274,9 @@ def split_indices(split: AnySplit, raw: Raw, random_state: int) -> tuple[Indices
         tests = split.tests(raw)
         if tests.all() or not tests.any():
             raise DataError(f"{raw.name}: the split `{split.kind}` leaves no rows to train, or none to test")
-        return np.flatnonzero(~tests), np.flatnonzero(tests)
+        train = np.flatnonzero(~tests)
+        some = shuffled(np.random.default_rng([split.seed, 1]), len(train))[: split.max_train]
+        return np.sort(train[some]), np.flatnonzero(tests)
     seed = None if isinstance(split, InOrder) else split.seed
     seed = random_state if seed is None else seed
     if isinstance(split, Validation):
@@ -294,13 +298,22 @@ def split_sizes(split: AnySplit, n_train: int, n_test: int, name: str) -> tuple[
     Raises DataError like `split_indices`.
     """
     if isinstance(split, Fair):  # about as many: classes and groups are whole
-        return int(split.train * n_train), n_train - int(split.train * n_train)
+        rows = int(split.train * n_train)
+        return min(rows, split.max_train or rows), n_train - rows
     if isinstance(split, Validation):
         rows = split_sizes(split.of, n_train, n_test, name)[0]
         share = held_out(split, rows, name)
         return rows - share, share
     train, test = sides(split, n_train, n_test, name, lambda n, start: range(start, start + n))
     return len(train), len(test)
+
+
+def with_rows(split: AnySplit, n: int, n_train: int) -> AnySplit | None:
+    """Return a split of which n of the n_train training rows train, and the same rows test; None without."""
+    if isinstance(split, Fraction) and split.deal is None:  # where all rows that do not train test
+        given = split.model_dump(include={"file", "seed", "max_test"})
+        return Sample(kind="sample", n_train=n_train, max_train=n, **given)
+    return split.model_copy(update={"max_train": n}) if isinstance(split, Split | Fair) else None
 
 
 def held_out(split: Validation, n_train: int, name: str) -> int:

@@ -33,7 +33,7 @@ from kfeat.child import Child
 from kfeat.data import load
 from kfeat.data.coding import listed
 from kfeat.data.dataset import Dataset, Indices, Matrix
-from kfeat.data.protocol import Protocol
+from kfeat.data.protocol import Protocol, with_rows
 from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.component import read_component
 from kfeat.experiments.foreign import rows_for
@@ -292,10 +292,10 @@ class Scorer:
     """
 
     def __init__(
-        self, data: Callable[[str], Dataset], seed: int, threads: int, options: dict[str, Any] | None = None,
-        metric: str | None = None, cv: Any = None,
+        self, data: Callable[..., Dataset], seed: int, threads: int, options: dict[str, Any] | None = None,
+        metric: str | None = None, cv: Any = None, capped: bool = True,
     ) -> None:  # fmt: skip
-        self._under = cache(data)
+        self._under, self._capped = cache(data), capped
         own = data("own")
         self._seed, self._threads = seed, threads
         self._n, self._classes = len(own.y_train), own.task == "classification"
@@ -310,7 +310,7 @@ class Scorer:
         metric = metric or default_metric(own.y_train, self._classes)[0]
         self._metric = metric_of(metric, own.y_train, self._classes)
         self._order = spread_order(own.y_train, self._classes, seed)
-        self._models: dict[tuple[Candidate | None, float], KernelModel] = {}
+        self._models: dict[tuple[Candidate | None, float, int | None], KernelModel] = {}
         self._folds = None if cv is None else folds_of(cv, own.y_train, own.by, self._classes, seed)
 
     @property
@@ -332,7 +332,7 @@ class Scorer:
         n, d = own.X_train.shape
         sizes = n, own.X_test.shape[0], d, rarest
         targets = ("none",) if self._classes else targets_of(own.y_train)
-        return Facts(own.task, *sizes, gammas, self._metric.name, self._class_weights, targets)
+        return Facts(own.task, *sizes, gammas, self._metric.name, self._class_weights, targets, self._capped)
 
     def score(self, candidate: Candidate, n: int, values: Sequence[float]) -> dict[str, Any]:
         """Return a candidate's scores on the folds at the best of these values of C (or alpha)."""
@@ -364,13 +364,15 @@ class Scorer:
         feature_map = component.build(kernel=kernel, random_state=self._seed, n_jobs=1)  # BLAS has all
         return feature_map.fit_transform(X)
 
-    def test(self, candidate: Candidate | None, value: float = 0.0) -> dict[str, Any]:
-        """Return the score on the test rows after training on all training rows, and the seconds of both.
+    def test(
+        self, candidate: Candidate | None, value: float = 0.0, rows: int | None = None
+    ) -> dict[str, Any]:
+        """Return the score on the test rows after training on all training rows or so many, and the seconds.
 
         Without a candidate it is boosting.
         """
-        data, start = self._under(candidate.scale if candidate else "none"), perf_counter()
-        model = self._trained(candidate, value)
+        data, start = self._data(candidate, rows), perf_counter()
+        model = self._trained(candidate, value, rows)
         train = perf_counter() - start
         score = self._metric(partial(model.predict_prepared, data.X_test), data.y_test, data.weights_test)
         start = perf_counter()
@@ -378,23 +380,29 @@ class Scorer:
         seconds = (perf_counter() - start) * TIMED_ROWS / min(TIMED_ROWS, self._n)
         return {"score": score, "train": train, "predict": seconds} if np.isfinite(score) else dict(NO_SCORE)
 
-    def evidence(self, candidate: Candidate | None, value: float, seconds: float) -> dict[str, Any]:
+    def evidence(
+        self, candidate: Candidate | None, value: float, rows: int | None, seconds: float
+    ) -> dict[str, Any]:
         """Return the evidence for a trained method on the test rows, in about so many seconds."""
-        model = self._trained(candidate, value)
+        model = self._trained(candidate, value, rows)
         return vars(evidence(model, self._under("none"), self._metric, seconds, self._seed))
 
-    def _trained(self, candidate: Candidate | None, value: float) -> KernelModel:
-        """Return a model that is trained on all training rows; it is kept."""
-        if (candidate, value) not in self._models:
-            data = self._under(candidate.scale if candidate else "none")
+    def _data(self, candidate: Candidate | None, rows: int | None) -> Dataset:
+        """Return what trains a candidate: all training rows or so many, scaled by what these have."""
+        return self._under(candidate.scale if candidate else "none", *([] if rows is None else [rows]))
+
+    def _trained(self, candidate: Candidate | None, value: float, rows: int | None) -> KernelModel:
+        """Return a model that is trained on all training rows or on so many; it is kept."""
+        if (candidate, value, rows) not in self._models:
+            data = self._data(candidate, rows)
             assert data.preparation is not None
             if candidate is None:
                 model = self._boosting()
             else:
                 model = model_of(candidate, value, self._options, self._seed)
             model.fit_prepared(data.preparation, data.X_train, data.y_train, sample_weight=data.weights)
-            self._models[candidate, value] = model
-        return self._models[candidate, value]
+            self._models[candidate, value, rows] = model
+        return self._models[candidate, value, rows]
 
     def _boosting(self) -> KernelModel:
         weight = self._options.get("class_weight", self._class_weights[0])
@@ -421,13 +429,17 @@ class Scorer:
             for seen, held in folds
         ]
 
+    def rows(self, n: int) -> Indices:
+        """Return the rows of a subsample of n rows."""
+        return np.sort(self._order[:n])
+
     def folds(self, n: int) -> tuple[Indices, list[tuple[Indices, Indices]]]:
         """Return the rows of a subsample of n rows, and its folds.
 
         They are five up to 1,000 rows, three for more, and one of them above 30,000 rows. Folds that were
         chosen for all training rows are cut down to these rows.
         """
-        rows = np.sort(self._order[:n])
+        rows = self.rows(n)
         if self._folds is not None:
             places = np.full(self._n, -1)
             places[rows] = np.arange(n)
@@ -487,10 +499,18 @@ def folds_of(
     return list(check_cv(cv, y, classifier=classes).split(X, y, by))
 
 
-def data_under(scale: str, source: Any, protocol: Protocol, **access: Any) -> Dataset:
-    """Return a dataset under a protocol with another scaling; "own": the protocol's."""
-    given = protocol.given() | ({} if scale == "own" else {"scale": scale})
-    return load(source, Protocol.model_validate(given), **access)
+def data_under(
+    scale: str, rows: int | None = None, *, source: Any, protocol: Protocol, n_train: int, **access: Any
+) -> Dataset:
+    """Return a dataset under another protocol, as `protocol_under` does."""
+    return load(source, protocol_under(protocol, scale, rows, n_train), **access)
+
+
+def protocol_under(protocol: Protocol, scale: str, rows: int | None, n_train: int) -> Protocol:
+    """Return a protocol with a scaling, or its "own", and with so many of its n_train training rows."""
+    if rows is not None:
+        protocol = protocol.model_copy(update={"split": with_rows(protocol.split, rows, n_train)})
+    return Protocol.model_validate(protocol.given() | ({} if scale == "own" else {"scale": scale}))
 
 
 def enough_rows(y: NDArray[Any], classes: bool) -> bool:

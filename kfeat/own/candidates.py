@@ -89,7 +89,8 @@ class Candidate:
 class Facts:
     """What candidates depend on: the sizes of the data and, for each scaling, the scale of each kernel.
 
-    `class_weights` and `targets` are those that candidates may have, the first one first.
+    `class_weights` and `targets` are those that candidates may have, the first one first. `capped` is whether
+    a config can say that some of the training rows train, with the same test rows.
     """
 
     task: Literal["classification", "regression"]
@@ -101,6 +102,7 @@ class Facts:
     metric: str = "accuracy"  # the name of a scorer of scikit-learn
     class_weights: tuple[Literal["balanced"] | None, ...] = (None,)
     targets: tuple[Target, ...] = ("none",)
+    capped: bool = True
 
     @property
     def loss(self) -> Loss:
@@ -287,10 +289,7 @@ def neighbours(candidate: Candidate, facts: Facts) -> Iterator[Candidate]:
     for target in facts.targets:
         if target != candidate.target:
             yield replace(candidate, target=target, loss=facts.loss)
-    if candidate.map is not None and "n_components" in candidate.map:
-        for times in (4, 2):
-            if (size := times * candidate.size) <= min(LARGEST, facts.n_train // 2):
-                yield replace(candidate, map={**candidate.map, "n_components": size})
+    yield from larger_maps(candidate, facts)
     gamma = candidate.kernel.get("gamma")
     if isinstance(gamma, int | float):
         for factor in (2.0, 0.5):
@@ -301,6 +300,14 @@ def neighbours(candidate: Candidate, facts: Facts) -> Iterator[Candidate]:
     for loss in facts.losses:
         if loss != candidate.loss and not candidate.exact:
             yield replace(candidate, loss=loss, target="none")
+
+
+def larger_maps(candidate: Candidate, facts: Facts, most: int = LARGEST) -> Iterator[Candidate]:
+    """Yield the candidate with four times, and with twice, as many features, `most` at most."""
+    if candidate.map is not None and "n_components" in candidate.map:
+        for times in (4, 2):
+            if (size := times * candidate.size) <= min(most, LARGEST, facts.n_train // 2):
+                yield replace(candidate, map={**candidate.map, "n_components": size})
 
 
 def own_candidates(

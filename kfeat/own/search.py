@@ -10,9 +10,10 @@ config's own methods. Optuna's TPE draws exact methods for the first rung. Maps 
 them are tried on the rungs above, and finally steps around the best candidate: more features, also on a third
 of the rows. Optuna's study keeps all that was scored, so that the same command goes on.
 
-The wall time of a candidate on few rows predicts that on more of them, and that of its training on all rows,
-at whatever load. The best is always one that there is time to train. At most a third of the budget is kept
-for it, since a time on few rows makes an exact method's training seem longer than it is.
+The wall time of a candidate on few rows predicts that on more of them, and that of its training in the end,
+at whatever load. The best is always one that there is time to train: on all rows, or on as many as the time
+allows, at least those it was scored on. At most a third of the budget is kept for it, since a time on few
+rows makes an exact method's training seem longer than it is.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,6 +38,7 @@ from kfeat.own.candidates import (
     draw,
     drawn,
     first_entries,
+    larger_maps,
     linear_model,
     maps_of,
     neighbours,
@@ -47,6 +49,7 @@ from kfeat.own.candidates import (
 ETA = 3
 SMALLEST = 900  # rows of the first rung
 NEAR = 5e-3  # of the score: half a point, or 0.005 of R²; twice this share of an error or a loss
+ENOUGH = 100  # rows for each feature of a map
 TOO_LONG = "it took longer than"  # the beginning of the reason of a candidate that was ended
 
 
@@ -71,6 +74,11 @@ class Scored:
     def took_too_long(self) -> bool:
         """Whether it has no score because it took too long."""
         return TOO_LONG in self.reason
+
+    @property
+    def has_enough_rows(self) -> bool:
+        """Whether a map has a hundred rows for each feature: more would hardly change its score."""
+        return 0 < ENOUGH * self.candidate.size <= self.n
 
 
 Step = tuple[Candidate, int, Scored | None]  # the next candidate, its rows, and its last score
@@ -141,12 +149,13 @@ def next_up(
     """Return the candidate that goes up a rung next, from the highest rung that has one.
 
     Exact methods and maps compete only among themselves, since exact methods are the best on few rows and too
-    slow on many. `fits(one, n, best)` says whether there is time for a candidate on n rows. First all fast
-    candidates go up, then only the best of each kind that there is time for.
+    slow on many. A map with enough rows stays where it is. `fits(one, n, best)` says whether there is time
+    for a candidate on n rows. First all fast candidates go up, then only the best of each kind that there is
+    time for.
     """
     for best in (False, True):
         for n, above in reversed(list(pairwise(sizes))):
-            up = {one.candidate for one in scored if one.n == above}
+            up = {one.candidate for one in scored if one.n == above or (one.n == n and one.has_enough_rows)}
             for exact in (True, False):
                 good = leaders(scored, n, exact)
                 able = [one for one in good if one.candidate in up or fits(one, above, best)]
@@ -184,8 +193,8 @@ FIRST_SHARE = 0.2  # the largest share of the budget for the first entries, befo
 ONE_CANDIDATE = 0.25  # share of the budget: a candidate that takes longer is ended
 QUICK = 0.04  # share of the budget: candidates that take less go up a rung before slower ones
 ADVISED = 0.25  # share of the budget that the advised method may take to be trained on all rows
-GUIDE = 0.15  # share of the budget for an exact method that cannot be trained on all rows
-KEPT = 0.3  # the largest share of the budget that is kept to train the best on all rows
+GUIDE = 0.15  # share of the budget for an exact method that there is no time to train
+KEPT = 0.3  # the largest share of the budget that is kept to train the best
 SPARE = 0.1  # share of the budget that the linear model and boosting have at least
 CLOSING = 2.0  # seconds that writing the table and the figure takes
 MOST_OWN = 3
@@ -208,12 +217,13 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The result of a search: its candidates, the winner, and what was trained on all training rows.
+    """The result of a search: its candidates, the winner, and what was trained in the end.
 
-    `own` are the config's own candidates. `tests` has for each candidate that was trained on all training
-    rows the `score` on the test rows, the seconds to `train` and to `predict` 1,000 rows, or why it `failed`.
+    `own` are the config's own candidates. `tests` has for each candidate that was trained in the end the
+    `score` on the test rows, the seconds to `train` and to `predict` 1,000 rows, or why it `failed`.
     `constant` is the score of always the most frequent class, or of the mean, on the folds of the best, and
-    `boosting` has there the scores of HistGradientBoosting, and its `test`.
+    `boosting` has there the scores of HistGradientBoosting, and its `test`. `rows` has how many training rows
+    train a candidate for which there is no time on all of them.
     """
 
     facts: Facts
@@ -224,6 +234,7 @@ class SearchResult:
     n_kept: int = 0  # rows of earlier calls
     constant: float = -inf
     boosting: Row = field(default_factory=dict)
+    rows: Mapping[Scored, int] = field(default_factory=dict)
 
     @property
     def constant_is_as_good(self) -> bool:
@@ -242,7 +253,7 @@ class SearchResult:
 
     @property
     def trained(self) -> Scored:
-        """The best; if it could not be trained on all rows, the best of those that were."""
+        """The best; if it could not be trained in the end, the best of those that were."""
         done = [one for one, row in self.tests.items() if "score" in row]
         return self.best if self.best in done or not done else max(done, key=lambda one: one.score)
 
@@ -288,7 +299,7 @@ class Search:
         say: Callable[[Scored, Scored], None] | None = None,
     ) -> None:  # fmt: skip
         self._scorer, self._path, self._budget, self._seed, self._say = scorer, path, budget, seed, say
-        self._longest = ONE_CANDIDATE * budget
+        self._longest, self._restart = ONE_CANDIDATE * budget, 0.0
 
     def run(
         self, kernels: Sequence[dict[str, Any]] = (), maps: Sequence[dict[str, Any]] = ()
@@ -312,57 +323,78 @@ class Search:
         # A candidate that is ended costs the start of a new process.
         self._spare = min(max(SPARE * self._budget, self._began), 2 * SPARE * self._budget)
         own, linear = own_candidates(kernels, maps, facts, MOST_OWN), linear_model(facts)
-        sizes = rungs(facts.n_train, facts.rarest)
-        self._score(linear, sizes[0], end=max(self._search_end, monotonic() + AT_LEAST))
-        self._candidates([*advised(facts, ADVISED * self._budget), *own], sizes)
+        self._sizes = rungs(facts.n_train, facts.rarest)
+        self._score(linear, self._sizes[0], end=max(self._search_end, monotonic() + AT_LEAST))
+        self._candidates([*advised(facts, ADVISED * self._budget), *own])
         best = self._best()
         if best is None:
             reasons = {one.reason for one in self._scored()} or {"the budget ended; give a longer --budget"}
             raise ConfigError(f"no candidate could be scored: {'; '.join(sorted(reasons)[:3])}")
-        end = self._end - self._closing(best) - self._spare / 2
+        end = self._end - self._closing(best, self._rows_of(best) or best.n)
         for candidate in (linear, *own[:1]):
             before = [one for one in self._scored() if one.candidate == candidate and not one.reason]
             since = max(before, key=lambda one: one.n, default=None)
-            fits = monotonic() + expected(since, best.n) < end if since else self._begins(candidate, best.n)
-            if fits:
+            if since and monotonic() + self._restart + 2 * expected(since, best.n) < end:
                 self._score(candidate, best.n, since, end)
-        best = self._best() or best
+            elif not since and self._begins(candidate, best.n):
+                self._score(candidate, best.n, None, end - self._spare / 2)
+        best, n_train = self._best() or best, facts.n_train
+        good = [one for one in self._scored() if not one.reason and facts.capped]
+        rows = {one: n for one in good if (n := self._rows_of(one) or one.n) < n_train}
         constant = (self._scorer.ask("constant", monotonic() + PATIENCE, n=best.n) or {}).get("score", -inf)
-        result = SearchResult(facts, self._scored(), best, own, n_kept=n_kept, constant=constant)
+        result = SearchResult(facts, self._scored(), best, own, n_kept=n_kept, constant=constant, rows=rows)
         if not facts.n_test:
             return result
-        tests = {one: self._test(one) for one in (best, result.linear) if one}
+        tests = {one: self._test(one, rows.get(one)) for one in (best, result.linear) if one}
         boosting = self._kept(digest(["boosting", best.n]), "boosting", n=best.n)
         others = [one for one in (result.quick, result.exact) if one and one not in tests]
-        tests |= {one: self._test(one) for one in others if self._closing(one) < self._end - monotonic()}
+        for one in others:
+            if self._closing(one, rows.get(one, n_train)) < self._end - monotonic():
+                tests[one] = self._test(one, rows.get(one))
         return replace(result, tests=tests, boosting=boosting)
 
-    def _closing(self, one: Scored) -> float:
-        """Return about how many seconds the training of a winner takes, with probabilities if untested."""
-        folds = 0.0 if self._facts.n_test or self._facts.task == "regression" else one.seconds
-        return LONGER * training(one, self._facts.n_train) + folds
+    def _closing(self, one: Scored, n: int) -> float:
+        """Return about how many seconds the training of a winner takes on n rows.
+
+        It learns probabilities too if there is no test, and reads the data again if n is not all rows.
+        """
+        tested, regression = self._facts.n_test > 0, self._facts.task == "regression"
+        more = self._began * (n < self._facts.n_train) if tested else one.seconds * (not regression)
+        return LONGER * training(one, n) + more
+
+    def _rows_of(self, one: Scored, least: int = 0, later: float = 0.0) -> int:
+        """Return on how many rows there is time to train a candidate: all, or the most rungs; else 0.
+
+        These are as many as it was scored on, and `least`, or more. Where nothing ends the training, there is
+        always a tenth of the budget, so that a candidate that took longer than predicted does not cost the
+        best.
+        """
+        left = self._end - monotonic() - later
+        left = left if self._facts.n_test else max(left, SPARE * self._budget)
+        rows = [n for n in self._ends(one) if n >= least and self._closing(one, n) < left]
+        return max(rows, default=0)
+
+    def _ends(self, one: Scored) -> list[int]:
+        """Return on how many rows a candidate may be trained in the end."""
+        sizes = self._sizes if self._facts.capped else self._sizes[-1:]
+        return [n for n in sizes if n >= one.n]
 
     def _best(self) -> Scored | None:
-        """Return the best of those that there is time to train on all rows; else what trains fastest.
-
-        Where nothing ends the training, there is always a tenth of the budget, so that a candidate that took
-        longer than predicted does not cost the best.
-        """
-        scored, left = [one for one in self._scored() if not one.reason], self._end - monotonic()
-        left = left if self._facts.n_test else max(left, SPARE * self._budget)
-        able = [one for one in scored if self._closing(one) < left]
-        return winner(able) or min(scored, key=self._closing, default=None)
+        """Return the best of those that there is time to train; else what trains fastest."""
+        scored = [one for one in self._scored() if not one.reason]
+        able = [one for one in scored if self._rows_of(one)]
+        return winner(able) or min(scored, key=lambda one: self._closing(one, one.n), default=None)
 
     @property
     def _search_end(self) -> float:
         """When the last candidate must be scored, so that the best can be trained."""
-        best = self._best()
-        closing = min(self._closing(best), KEPT * self._budget) if best else 0.0
-        return self._end - self._spare - closing
+        best, most = self._best(), KEPT * self._budget
+        closings = [self._closing(best, n) for n in self._ends(best)] if best else [0.0]
+        return self._end - self._spare - max((one for one in closings if one < most), default=most)
 
-    def _candidates(self, first: Sequence[Candidate], sizes: Sequence[int]) -> None:
+    def _candidates(self, first: Sequence[Candidate]) -> None:
         """Score candidates until time is over or nothing gets better, first those that may go up a rung."""
-        facts = self._facts
+        facts, sizes = self._facts, self._sizes
         n_first = min(len(first_entries(facts)) + len(first_entries(facts, "own")), MOST)
         first_end = monotonic() + FIRST_SHARE * self._budget
         stale, new, top = 0, drawn(self._study), -inf
@@ -374,7 +406,7 @@ class Search:
             rows = {one: next((n for n in sizes if n >= one.size), sizes[-1]) for one in first}
             waiting = [one for one in first if one not in known and self._begins(one, rows[one])]
             begun = new >= n_first or monotonic() >= first_end
-            up = next_up(scored, sizes, self._fits) or self._next_map(scored, sizes)
+            up = next_up(scored, sizes, self._fits) or self._next_map(scored)
             if up is not None and begun:
                 self._score(*up)
             elif waiting and new >= min(MOST, 1):  # after the first one; with a row for each landmark
@@ -384,7 +416,7 @@ class Search:
             else:
                 exact = next((one for one in known if one.exact), None)
                 draws = self._begins(exact, sizes[0]) if exact else self._in_time(self._began / 2, 1.0)
-                step = best and begun and self._next_step(best, scored, sizes)
+                step = best and begun and self._next_step(best, scored)
                 if step and (new % 2 or not draws):
                     self._score(*step)
                 elif draws:
@@ -393,13 +425,14 @@ class Search:
                     return
                 new, stale = new + 1, stale + (new >= n_first)
 
-    def _next_map(self, scored: Sequence[Scored], sizes: Sequence[int]) -> Step | None:
+    def _next_map(self, scored: Sequence[Scored]) -> Step | None:
         """Return a map for one of the best exact methods, where one is missing, on the second rung or above.
 
         It is small where there is no time for a larger one. The first of all maps is small too, and on the
         second rung: its time tells that of others.
         """
         begun: dict[Any, int] = {}
+        sizes = self._sizes
         for one in sorted(scored, key=lambda one: one.candidate.size):
             begun[_without_size(one.candidate)] = one.candidate.size
         second = sizes[:2][-1]
@@ -414,12 +447,22 @@ class Search:
                         return candidate, max(n, second), None
         return None
 
-    def _next_step(self, best: Scored, scored: Sequence[Scored], sizes: Sequence[int]) -> Step | None:
-        """Return a candidate one step from the best, on as many rows, or on a third of them."""
-        done = {(one.candidate, one.n) for one in scored}
-        for candidate in neighbours(best.candidate, self._facts):
-            since = like(best, candidate)
-            for n in (best.n, *(n for n in sizes if n == best.n // ETA)):
+    def _next_step(self, best: Scored, scored: Sequence[Scored]) -> Step | None:
+        """Return a candidate one step from the best, on as many rows, or on a third of them.
+
+        The best of another kind of map gets more features too, since some kinds need more and take less time.
+        """
+        done, facts = {(one.candidate, one.n) for one in scored}, self._facts
+        steps = [(best, candidate) for candidate in neighbours(best.candidate, facts)]
+        others = [one for one in scored if one.n >= best.n // ETA and one.candidate.map]
+        for name in dict.fromkeys(one.candidate.name for one in others):
+            start = winner(one for one in others if one.candidate.name == name)
+            if start and name != best.candidate.name:
+                most = 4 * max(best.candidate.size, SIZE)
+                steps += [(start, larger) for larger in larger_maps(start.candidate, facts, most)]
+        for start, candidate in sorted(steps, key=_keeps_size_and_target):
+            since = like(start, candidate)
+            for n in (start.n, *(n for n in self._sizes if n == start.n // ETA)):
                 if (candidate, n) in done or n < candidate.size:
                     break
                 if self._fits(since, n):
@@ -450,10 +493,10 @@ class Search:
     def _fits(self, one: Scored, n: int, best: bool = True) -> bool:
         """Return whether there is most likely time for a candidate on n rows; the `best` may take more.
 
-        What there would be no time to train on all rows may take less: an exact method, as a guide to maps.
+        What there would be no time to train may take less: an exact method, as a guide to maps.
         """
         seconds = expected(one, n)
-        closes = monotonic() + seconds + self._closing(one) + self._spare < self._end
+        closes = self._rows_of(one, n, seconds + self._spare)
         most = QUICK if not best else ONE_CANDIDATE if closes else GUIDE * one.candidate.exact
         return self._in_time(seconds, most)
 
@@ -476,6 +519,7 @@ class Search:
                 values = [since.value / STEP, since.value, since.value * STEP]
         began, limit = monotonic(), max(self._longest, AT_LEAST * candidate.linear)
         answer = self._scorer.ask("score", end, limit, candidate=candidate, n=n, values=values)
+        self._restart = self._began if answer is None else 0.0  # seconds until the next answer begins
         if answer is None and monotonic() >= end:
             return None  # the next call tries it again
         if answer is None:
@@ -496,10 +540,10 @@ class Search:
         rows = [row for row in self._rows.values() if "candidate" in row]
         return [_of_row(row) for row in rows if row.get("limit", inf) >= self._longest]
 
-    def _test(self, one: Scored) -> Row:
-        """Return a candidate's result on the test rows."""
-        key = digest(["test", one.candidate.key, one.value])
-        return self._kept(key, "test", candidate=one.candidate, value=one.value)
+    def _test(self, one: Scored, rows: int | None) -> Row:
+        """Return a candidate's result on the test rows, trained on all training rows or on so many."""
+        key = digest(["test", one.candidate.key, one.value, rows])
+        return self._kept(key, "test", candidate=one.candidate, value=one.value, rows=rows)
 
     def _kept(self, key: str, method: str, **question: Any) -> Row:
         """Return an answer, perhaps of an earlier call; nothing without time."""
@@ -517,6 +561,11 @@ def _of_row(row: Row) -> Scored:
     seconds = row["seconds"] / path_time(candidate, row["values"])
     folds = tuple(row.get("folds", ()))
     return Scored(candidate, row["n"], row["score"], row["sd"], row["value"], seconds, folds=folds)
+
+
+def _keeps_size_and_target(step: tuple[Scored, Candidate]) -> bool:
+    before, after = step[0].candidate, step[1]
+    return (before.size, before.target) == (after.size, after.target)
 
 
 def _without_size(candidate: Candidate) -> str:

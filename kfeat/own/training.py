@@ -17,16 +17,17 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.model_selection import StratifiedKFold
+from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from kfeat import files
 from kfeat.data import Dataset, FileSource, LoaderSource, Protocol, Raw, load_raw
 from kfeat.data.coding import learn_coding, listed
-from kfeat.data.dataset import Part, Reading, format_of, holds_strings
+from kfeat.data.dataset import Indices, Part, Reading, format_of, holds_strings
 from kfeat.data.loading import call_anew
 from kfeat.data.preparation import labels_under, learn, positive_classes
-from kfeat.data.protocol import All, Validation, drawn, split_indices
+from kfeat.data.protocol import All, Validation, drawn, split_indices, with_rows
 from kfeat.data.sources import dataset_name
 from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.clock import environment
@@ -40,10 +41,12 @@ from kfeat.kernels.base import Estimator, canonical
 from kfeat.own.bench import (
     LocalScorer,
     Scorer,
+    at,
     data_under,
     enough_rows,
     folds_of,
     metric_of,
+    protocol_under,
 )
 from kfeat.own.candidates import Candidate, Entry, boosting_model, linear_model, model_of, solver_of
 from kfeat.own.model import KernelModel, judged, save_model, scores_of, without_zeros
@@ -199,7 +202,7 @@ def _entry(component: Component | None) -> dict[str, Any]:
     }
 
 
-VERSION = 7  # of what a row of a search means: raised when the same candidate gives other numbers
+VERSION = 8  # of what a row of a search means: raised when the same candidate gives other numbers
 KEPT = ("class_weight", "bias")  # of a classifier's parameters, whatever its kind
 MARK = "# Found by `kfeat tune "
 
@@ -208,11 +211,13 @@ MARK = "# Found by `kfeat tune "
 class Setup:
     """One dataset under one protocol, with the seed that draws its rows, and what the config runs on it.
 
-    `trial` has the data and the protocol; a candidate takes the place of its kernel, map and solver.
+    `trial` has the data and the protocol, whose split leaves `n_train` rows to train; a candidate takes the
+    place of its kernel, map and solver.
     """
 
     experiment: Experiment
     trial: Trial
+    n_train: int
     kernels: list[Entry]
     maps: list[Entry]
     options: dict[str, Any]  # of the config's solver, which every candidate's solver has too
@@ -222,11 +227,13 @@ class Setup:
 
     def bench(self, seed: int, access: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of a `Scorer`."""
-        given = {"source": self.trial.source, "protocol": self.trial.protocol, **access}
+        protocol = self.trial.protocol
+        given = {"source": self.trial.source, "protocol": protocol, "n_train": self.n_train, **access}
         data = partial(data_under, random_state=self.trial.seeds["data"], **given)
-        kind = self.trial.protocol.split.kind
-        cv = kind if kind in ("group", "time") else None
-        return {"data": data, "seed": seed, "options": self.options, "metric": self.metric, "cv": cv}
+        cv = protocol.split.kind if protocol.split.kind in ("group", "time") else None
+        capped = with_rows(protocol.split, 1, self.n_train) is not None
+        more = {"options": self.options, "metric": self.metric, "cv": cv, "capped": capped}
+        return {"data": data, "seed": seed, **more}
 
 
 def setup_of(experiment: Experiment, seed: int, metric: str | None = None, **access: Any) -> Setup:
@@ -264,7 +271,7 @@ def setup_of(experiment: Experiment, seed: int, metric: str | None = None, **acc
     data = [raw.fingerprint, raw.task, protocol.model_dump_json(), trial.seeds["data"]]
     kernels, maps = ([entry.draws() for entry in entries] for entries in (setting.kernels, setting.maps))
     identity = digest([VERSION, *data, seed, str(options), metric])[:16]
-    return Setup(experiment, trial, kernels, maps, options, metric, why, identity)
+    return Setup(experiment, trial, len(y), kernels, maps, options, metric, why, identity)
 
 
 def training_labels(raw: Raw, protocol: Protocol, trial: Trial) -> NDArray[Any]:
@@ -304,9 +311,10 @@ def tuned_config(setup: Setup, result: SearchResult, prefer: Prefer, sentences: 
     experiment, scored = setup.experiment, preferred(result, prefer)
     candidate = linear_model(result.facts) if scored is None else scored.candidate
     value = 1.0 if scored is None else scored.value
+    rows = None if scored is None else result.rows.get(scored)
     trial = replace(
         setup.trial,
-        protocol=_protocol(setup, "none" if scored is None else candidate.scale),
+        protocol=_protocol(setup, "none" if scored is None else candidate.scale, rows),
         kernel=read_component(candidate.kernel, "kernel"),
         map=None if candidate.map is None else read_component(candidate.map, "map"),
         solver=read_component(solver_of(candidate, value, setup.options), "solver"),
@@ -328,7 +336,7 @@ def preferred(result: SearchResult, prefer: Prefer) -> Scored | None:
 
     `speed` is what predicts fastest within half a point of the best, `linear` the linear model if it is
     within half a point, `boosting` HistGradientBoosting if it is ahead of the best in each fold, and by more
-    than half a point (for errors, 1 %). Otherwise it is the best that was trained on all rows.
+    than half a point (for errors, 1 %). Otherwise it is the best that was trained.
     """
     if prefer == "boosting" and result.ahead:
         return None
@@ -337,13 +345,14 @@ def preferred(result: SearchResult, prefer: Prefer) -> Scored | None:
     return {"speed": quickest, "linear": linear}.get(prefer) or result.trained
 
 
-def _protocol(setup: Setup, scale: str) -> Protocol:
+def _protocol(setup: Setup, scale: str, rows: int | None) -> Protocol:
     """Return the protocol; a split that each repeat would draw again is fixed to the split of the search.
 
     Otherwise other repeats would test on rows that the search used to choose.
     """
     protocol, seed = setup.trial.protocol, {"seed": setup.trial.seeds["data"]}
-    given = protocol.given() | ({} if scale == "own" else {"scale": scale})
+    protocol = protocol_under(protocol, scale, rows, setup.n_train)
+    given = protocol.given()
     if protocol.random:
         given["split"] |= seed
         if isinstance(protocol.split, Validation) and drawn(protocol.split.of):
@@ -398,27 +407,28 @@ class _KernelEstimator(Estimator):
         weight = getattr(self, "class_weight", None)
         options = {} if weight is None else {"class_weight": weight}
         self.search_: SearchResult | None = None
-        bench = None
+        bench, some = None, None  # None: all rows
         if enough_rows(codes, not regression):
             rows = X if coding is None else _dense(coding.matrix(X))
             bench = self._scorer(rows, codes, names, groups, options, sample_weight, kept)
-            model = self._searched(bench, options)
+            model, some = self._searched(bench, options)
         else:  # without a search: a Gaussian kernel with C or alpha 1
             loss: Any = "squares" if regression else "squared_hinge"
             gaussian = Candidate("zscore", {"name": "gaussian", "gamma": "median"}, None, loss)
             model = model_of(gaussian, 1.0, options, self.random_state)
         with warnings.catch_warnings():  # about redundant landmarks, which the search allows
             warnings.simplefilter("ignore", np.exceptions.RankWarning)
-            self.model_ = model.set_params(coding=coding).fit(X, y, sample_weight)
+            model.set_params(coding=coding)
+            parts = (part if part is None else _safe_indexing(part, some) for part in (X, y, sample_weight))
+            self.model_ = model.fit(*parts)
             if bench is not None and self.search_ is not None and not regression:
                 rows, folds = bench.folds(self.search_.best.n)
-                prepared = model.preparation_.rows(model.raw_rows(X))
-                weights = None if sample_weight is None else sample_weight[rows]
-                model.calibrate(prepared[rows], y[rows], folds, weights)
+                prepared = model.preparation_.rows(model.raw_rows(_safe_indexing(X, rows)))
+                model.calibrate(prepared, y[rows], folds, at(sample_weight, rows))
         return self
 
-    def _searched(self, bench: Scorer, options: dict[str, Any]) -> KernelModel:
-        """Return the model, to be trained, that a search prefers."""
+    def _searched(self, bench: Scorer, options: dict[str, Any]) -> tuple[KernelModel, Indices | None]:
+        """Return the model that a search prefers, and the rows to train it on; None: all."""
         scorer, say = LocalScorer(bench), _say if self.verbose else None
         result = Search(scorer, None, self.budget, self.random_state, say).run()
         if self.prefer == "boosting":
@@ -429,8 +439,9 @@ class _KernelEstimator(Estimator):
         self.search_, best = result, preferred(result, self.prefer)
         if best is None:
             weight = options.get("class_weight", result.facts.class_weights[0])
-            return boosting_model(result.facts.task, weight, self.random_state)
-        return model_of(best.candidate, best.value, options, self.random_state)
+            return boosting_model(result.facts.task, weight, self.random_state), None
+        model, n = model_of(best.candidate, best.value, options, self.random_state), result.rows.get(best)
+        return model, bench.rows(n) if n else None
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the labels, or the values, of the rows of X (n, d), shape (n,)."""

@@ -86,12 +86,14 @@ def sentences(result: SearchResult, prefer: Prefer = "accuracy") -> list[str]:
         return f"{score_text(scored.score, metric)} ± {spread_text(scored.sd, metric)}"
 
     by = "" if metric in ("accuracy", "r2") else f" by {title(metric)}"
-    n = len({scored.candidate for scored in result.scored})
+    n, tried = result.rows.get(best, result.facts.n_train), {scored.candidate for scored in result.scored}
     lines = [
         *warnings_of(result),
-        f"The best of {n} candidates{by} is {_method(best)}: {of(best)} by cross-validation on "
+        f"The best of {len(tried)} candidates{by} is {_method(best)}: {of(best)} by cross-validation on "
         f"{best.n:,} of {result.facts.n_train:,} training rows (mean and standard deviation of the folds).",
     ]
+    if best in result.rows:
+        lines.append(f"It is trained on {n:,} random rows of them; the budget had no time for all.")
     if result.before is not None:
         scores = f"The config's own kernel and map score {of(result.before)} there, with C chosen likewise."
         same = result.before.candidate == best.candidate
@@ -114,7 +116,7 @@ def sentences(result: SearchResult, prefer: Prefer = "accuracy") -> list[str]:
     if "score" in row:
         lines.append(f"{tested}, the best scores {score_text(row['score'], metric)}.")
     else:
-        why = row.get("failed", "the budget had no time to train on all training rows")
+        why = row.get("failed", f"the budget had no time to train on {n:,} training rows")
         lines.append(f"{tested}, the best has no score yet: {why}.")
     taken = preferred(result, prefer)
     if taken is None:
@@ -122,10 +124,10 @@ def sentences(result: SearchResult, prefer: Prefer = "accuracy") -> list[str]:
     elif taken != result.trained:
         lines.append(f"The config has what was preferred, within half a point: {_method(taken)}.")
     elif taken != best:
-        lines.append(f"The config has the best that was trained on all of them: {_method(taken)}.")
+        lines.append(f"The config has the best that was trained: {_method(taken)}.")
     elif "score" not in row:
-        seconds = training(best, result.facts.n_train)
-        lines.append(f"The config has the best, whose training on all rows takes about {seconds:,.0f} s.")
+        seconds = training(best, n)
+        lines.append(f"The config has the best, whose training on {n:,} rows takes about {seconds:,.0f} s.")
     if taken is not None and result.ahead:
         lines.append("`--prefer boosting` writes a config with boosting.")
     elif taken is not None and prefer == "boosting":
@@ -159,7 +161,7 @@ def _names(scored: Scored) -> list[str]:
 
 
 def tests(result: SearchResult) -> Table:
-    """Return a table of what was trained on all training rows, beside boosting on the same folds."""
+    """Return a table of what was trained in the end, beside boosting on the same folds."""
     metric, lines = result.facts.metric, []
     most = "the most accurate" if metric == "accuracy" else "the best"
     for scored, row in result.tests.items():
@@ -167,13 +169,14 @@ def tests(result: SearchResult) -> Table:
         names += ["the quickest within half a point"] * (scored == result.quickest)
         names += ["linear model"] * scored.candidate.linear
         names = names or (["exact"] if scored.candidate.exact else ["fewest features"])
-        lines.append([", ".join(names), _method(scored), *_numbers(scored.score, row, metric)])
+        on = f", on {result.rows[scored]:,} rows" if scored in result.rows else ""
+        lines.append([", ".join(names), _method(scored) + on, *_numbers(scored.score, row, metric)])
     row = result.boosting
     score = row.get("score", -inf)
     why = row.get("failed", "" if row else "the budget had no time for it")
     method = "HistGradientBoosting of scikit-learn" + (f" ({why})" if why else "")
     lines.append(["boosting", method, *_numbers(score, row.get("test", {}), metric)])
-    headers = ("trained on all training rows", "method", f"folds: {title(metric)}", "test", "train (s)",
+    headers = ("trained on the training rows", "method", f"folds: {title(metric)}", "test", "train (s)",
                "1,000 rows (s)")  # fmt: skip
     return Table(headers, lines, (0, 1), (2, 3, 4, 5))
 
@@ -228,7 +231,7 @@ svg {{width: 100%; height: auto}}
 <ul>
 {sentences}
 </ul>
-<h2>Trained on all training rows</h2>
+<h2>Trained on the training rows</h2>
 {tests}
 <h2>{shown}</h2>
 <div role="img" aria-label="{shown}">{figure}</div>

@@ -9,7 +9,7 @@ from sklearn.preprocessing import PowerTransformer
 
 from kfeat.data.dataset import Part, Raw
 from kfeat.data.preparation import apply_chain, learn_chain, prepare
-from kfeat.data.protocol import Protocol, split_indices, split_sizes
+from kfeat.data.protocol import Protocol, split_indices, split_sizes, with_rows
 from kfeat.errors import DataError
 from tests.data.files import dense
 
@@ -183,6 +183,33 @@ def test_rows_that_are_dealt_once_never_change_sides():
     choices = drawn({"kind": "validation", "share": 0.25, "of": split}, 3)
     assert {*choices[0], *choices[1]} <= train
     assert drawn(split | {"deal": 8}, 0) != repeats[0]
+
+
+@pytest.mark.parametrize(
+    "split",
+    [
+        "official",
+        {"kind": "official", "max_train": 40, "max_test": 9, "seed": 3},
+        {"kind": "fraction", "train": 0.6},
+        {"kind": "fraction", "train": 0.6, "max_train": 30, "max_test": 8},
+        {"kind": "fraction", "train": 0.5, "file": "train", "seed": 1},
+        {"kind": "fraction", "train": 0.6, "deal": 7},
+        {"kind": "sample", "n_train": 50, "n_test": 7},
+        {"kind": "stratified", "train": 0.6},
+    ],
+)
+def test_fewer_rows_train_and_the_same_rows_test(split):
+    """Otherwise rows that chose a method would test it."""
+    whole = protocol(split=split).split
+    data = raw(NUMBERED, n_train=None if whole.kind == "stratified" else 60)
+    train, test = split_indices(whole, data, 5)
+    for n in (11, 12):
+        some, same = split_indices(with_rows(whole, n, len(train)), data, 5)
+        assert len(some) == n
+        assert set(some) <= set(train)
+        assert_array_equal(same, test)
+    for split in ({"kind": "in_order", "n_train": 50}, {"kind": "validation"}):
+        assert with_rows(protocol(split=split).split, 11, 50) is None
 
 
 def test_labels_follow_their_rows():

@@ -125,6 +125,17 @@ def test_weights_of_classes_are_those_of_the_user_and_candidates_are_told(capsys
         weighted.set_params(class_weight={"few": 2.0, "fewer": 1.0}).fit(X, y)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame])
+def test_without_time_for_all_rows_the_best_is_trained_on_those_it_was_scored_on(kind, monkeypatch):
+    monkeypatch.setattr(search, "rungs", lambda n_train, rarest: [966])
+    X = np.random.default_rng(0).normal(size=(2_900, 3))
+    y, weights = X[:, 0] * X[:, 1] > 0, np.ones(2_900)
+    model = KernelClassifier(budget=20, n_jobs=1).fit(kind(X), y, sample_weight=weights)
+    assert model.search_.rows[model.search_.best] == 966
+    assert model.model_.about_["n_train"] == 966
+    assert model.predict_proba(kind(X)).shape == (2_900, 2)
+
+
 def test_groups_are_routed_to_the_search():
     groups = {"groups": np.arange(4)}
     assert KernelClassifier().get_metadata_routing().consumes("fit", groups) == {"groups"}

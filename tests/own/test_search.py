@@ -25,8 +25,9 @@ from kfeat.own.search import (
     training,
     winner,
 )
-from kfeat.own.training import only_trial, setup_of, train
+from kfeat.own.training import only_trial, setup_of, train, tuned_config
 from kfeat.render.tuning import ended, sentences
+from kfeat.render.tuning import tests as table_of_tests
 from tests.own.asking import Direct, config
 
 
@@ -305,11 +306,11 @@ def test_a_regression_needs_no_time_for_probabilities_and_no_step_has_more_landm
     closing = []
     for task in ("classification", "regression"):
         search._facts = replace(FACTS, task=task, n_test=0)
-        closing.append(search._closing(one))
+        closing.append(search._closing(one, FACTS.n_train))
     assert closing[0] - closing[1] == pytest.approx(one.seconds)
     wide = replace(one, candidate=replace(one.candidate, map={"name": "nystrom", "n_components": 400}))
-    search._fits = lambda one, n: True
-    assert search._next_step(wide, [], [300, 900])[0].size == 800  # not 1600
+    search._fits, search._sizes = lambda one, n: True, [300, 900]
+    assert search._next_step(wide, [])[0].size == 800  # not 1600
 
 
 def test_the_time_of_a_large_map_is_told_from_rows_enough_for_its_landmarks(tmp_path, monkeypatch):
@@ -318,6 +319,27 @@ def test_the_time_of_a_large_map_is_told_from_rows_enough_for_its_landmarks(tmp_
     told = []
     train(only_trial(load_experiment(path, ["maps=[{name: nystrom, n_components: 30}]"])), say=told.append)
     assert len(told) == 1
+
+
+@pytest.mark.parametrize("split", ["{kind: fraction, train: 0.8}", "{kind: stratified, train: 0.8}"])
+@pytest.mark.parametrize("rows", [60, None])
+def test_the_config_of_a_best_on_some_rows_trains_what_was_tested(rows, split, tmp_path):
+    path = config(tmp_path, "{name: linear}", *product(240))
+    setup = setup_of(load_experiment(path, [f"protocol.split={split}"]), 0)
+    bench = Direct(**setup.bench(0, {})).bench
+    kernel = {"name": "gaussian", "gamma": 0.2}
+    best = Scored(Candidate("zscore", kernel, None, "squared_hinge"), 60, 0.9, 0.01, 10.0, 0.1)
+    tested = bench.test(best.candidate, best.value, rows)
+    some = {} if rows is None else {best: rows}
+    result = SearchResult(bench.facts(), [best], best, tests={best: tested}, rows=some)
+    text = " ".join(sentences(result))
+    assert ("It is trained on 60 random rows of them" in text) == bool(rows)
+    assert (", on 60 rows" in str(table_of_tests(result).lines)) == bool(rows)
+    tuned = tmp_path / "tuned.yaml"
+    tuned.write_text(tuned_config(setup, result, "accuracy", [text]))
+    about = train(only_trial(load_experiment(tuned))).about_
+    assert about["n_train"] == rows or 192
+    assert about["scores"]["accuracy"] == tested["score"]
 
 
 class Scripted:
@@ -362,27 +384,28 @@ class Simulated:
 
     def __init__(self, monkeypatch, load, process, n_train=40_000):
         self.now, self.load, self.process, self.n_train, self.longest = 0.0, load, process, n_train, 0.0
-        self.asked, self.most, self.ended = [], inf, False
+        self.asked, self.most, self.ended, self.capped = [], inf, False, True
         monkeypatch.setattr(module, "monotonic", lambda: self.now)
 
     def training(self, candidate, n):
         return self.load * (n**2 / 2e7 if candidate.exact else n * max(candidate.size, 50) ** 2 / 4e10)
 
-    def ask(self, method, deadline, limit=inf, *, candidate=None, n=0, values=(), value=0.0):
+    def ask(self, method, deadline, limit=inf, *, candidate=None, n=0, values=(), value=0.0, rows=None):
         if len(self.asked) == self.most:
             raise KeyboardInterrupt
-        self.asked.append((method, candidate, n))
+        self.asked.append((method, candidate, rows if method == "test" else n))
         if self.ended:  # a new process starts
             self.now, self.ended = self.now + self.load, False
         if method == "facts":
             self.now += self.load
-            return vars(replace(FACTS, n_train=self.n_train, n_test=100 * self.process))
+            sizes = {"n_train": self.n_train, "n_test": 100 * self.process}
+            return vars(replace(FACTS, **sizes, capped=self.capped))
         folds = 1 if n > 30_000 else 3
         seconds = self.load * (0.5 if method == "boosting" else 0.02)
         if method == "score":
             seconds = folds * len(values) * self.training(candidate, 2 * n / 3)
         if method == "test":
-            seconds = self.training(candidate, self.n_train)
+            seconds = self.training(candidate, rows or self.n_train)
         most = min(deadline - self.now, limit) if self.process else inf
         self.now += min(seconds, most)
         if method == "score":
@@ -406,7 +429,7 @@ def test_a_budget_holds_at_any_load_with_the_training_of_the_best(load, budget, 
     if process:
         assert "score" in result.tests[result.best]
     else:
-        asked.now += asked.training(result.best.candidate, asked.n_train)
+        asked.now += asked.training(result.best.candidate, result.rows.get(result.best, asked.n_train))
     assert 0.5 * budget < asked.now <= 1.05 * budget
     assert asked.longest <= 0.26 * budget
     if (load, budget, process) == (1.0, 60.0, True):
@@ -418,6 +441,46 @@ def test_a_winner_that_takes_longer_than_the_budget_gives_way(monkeypatch):
     best = Search(Simulated(monkeypatch, 1.0, False), None, 60.0, 0).run().best
     assert not best.candidate.exact
     assert Search(Simulated(monkeypatch, 1.0, False, 2_000), None, 60.0, 0).run().best.candidate.exact
+
+
+@pytest.mark.parametrize("process", [True, False])
+@pytest.mark.parametrize("capped", [True, False])
+def test_on_many_rows_a_large_map_is_trained_on_some_of_them(capped, process, monkeypatch):
+    at = Simulated(monkeypatch, 1.0, process, n_train=2_000_000)
+    at.capped = capped
+    result = Search(at, None, 60.0, 0).run()
+    one = result.best
+    assert (one.candidate.size >= 1024) == capped
+    assert (one.n <= result.rows.get(one, at.n_train) < at.n_train) == capped
+    if process:
+        tested = [rows for method, _, rows in at.asked if method == "test"]
+        assert (result.rows[one] if capped else None) in tested
+        assert "score" in result.tests[one]
+        assert at.now <= 63
+
+
+def test_a_map_with_a_hundred_rows_for_each_feature_does_not_go_up():
+    one = scored(6_400, 0.9, 1.0, exact=False)
+    above = [6_400, 19_200]
+    assert next_up([one], above, lambda *_: True) is None
+    assert next_up([replace(one, n=6_399)], [6_399, 19_200], lambda *_: True) is not None
+    assert next_up([scored(6_400, 0.9, 1.0)], above, lambda *_: True) is not None  # exact
+
+
+def test_another_kind_of_map_than_the_best_gets_more_features_too():
+    """On many rows four times the random features are better than landmarks, and sooner."""
+    search, orf = Search(None, None, 60.0, 0), scored(9_000, 0.8, 1.0, exact=False)
+    orf = replace(orf, candidate=replace(orf.candidate, map={"name": "orf", "n_components": 1024}))
+    nystrom = replace(orf.candidate, map={"name": "nystrom", "n_components": 1024})
+    best = replace(orf, candidate=nystrom, score=0.9)
+    search._facts, search._sizes, steps = replace(FACTS, n_train=100_000), [9_000], []
+    search._fits = lambda one, n: one.candidate.map["name"] == "orf"
+    while (step := search._next_step(best, [orf, best, *steps])) is not None:
+        steps.append(replace(step[2], n=step[1]))
+    assert [one.candidate.size for one in steps] == [4096, 2048]
+    search._fits = lambda one, n: True
+    larger = replace(nystrom, map={**nystrom.map, "n_components": 4096})
+    assert search._next_step(best, [orf, best])[0] == larger
 
 
 def test_a_candidate_that_takes_far_longer_than_told_does_not_cost_the_best(monkeypatch):
@@ -446,7 +509,7 @@ def test_the_start_of_a_new_process_is_kept_for_a_short_search(slow_from, monkey
     at, told = Simulated(monkeypatch, 1.5, True), Simulated.training
 
     def training(candidate, n):
-        tested = n == at.n_train
+        tested = isinstance(n, int)  # a fold has two thirds of the rows
         return told(at, candidate, n) * (99 if at.now > slow_from and not tested else 1)
 
     at.training = training
@@ -456,6 +519,7 @@ def test_the_start_of_a_new_process_is_kept_for_a_short_search(slow_from, monkey
 
 def test_a_small_map_is_tried_where_there_is_no_time_for_a_larger_one(monkeypatch):
     at, told = Simulated(monkeypatch, 1.0, True), Simulated.training
+    at.capped = False
     at.training = lambda candidate, n: told(at, candidate, n) * (5 if candidate.size else 1)
     Search(at, None, 10.0, 0).run()
     sizes = {one.size for _, one, _ in at.asked if one and one.map and one.map["name"] == "orf"}
