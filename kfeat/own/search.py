@@ -195,6 +195,7 @@ QUICK = 0.04  # share of the budget: candidates that take less go up a rung befo
 ADVISED = 0.25  # share of the budget that the advised method may take to be trained on all rows
 GUIDE = 0.15  # share of the budget for an exact method that there is no time to train
 KEPT = 0.3  # the largest share of the budget that is kept to train the best
+ENDS = 6  # steps from the rows that a candidate was scored on to all, of which one is what it is trained on
 SPARE = 0.1  # share of the budget that the linear model and boosting have at least
 CLOSING = 2.0  # seconds that writing the table and the figure takes
 MOST_OWN = 3
@@ -300,6 +301,7 @@ class Search:
     ) -> None:  # fmt: skip
         self._scorer, self._path, self._budget, self._seed, self._say = scorer, path, budget, seed, say
         self._longest, self._restart = ONE_CANDIDATE * budget, 0.0
+        self._latest: dict[Candidate, Scored] = {}  # on the most rows
 
     def run(
         self, kernels: Sequence[dict[str, Any]] = (), maps: Sequence[dict[str, Any]] = ()
@@ -339,9 +341,9 @@ class Search:
             elif not since and self._begins(candidate, best.n):
                 self._score(candidate, best.n, None, end - self._spare / 2)
         best, n_train = self._best() or best, facts.n_train
+        constant = (self._scorer.ask("constant", monotonic() + PATIENCE, n=best.n) or {}).get("score", -inf)
         good = [one for one in self._scored() if not one.reason and facts.capped]
         rows = {one: n for one in good if (n := self._rows_of(one) or one.n) < n_train}
-        constant = (self._scorer.ask("constant", monotonic() + PATIENCE, n=best.n) or {}).get("score", -inf)
         result = SearchResult(facts, self._scored(), best, own, n_kept=n_kept, constant=constant, rows=rows)
         if not facts.n_test:
             return result
@@ -356,28 +358,30 @@ class Search:
     def _closing(self, one: Scored, n: int) -> float:
         """Return about how many seconds the training of a winner takes on n rows.
 
-        It learns probabilities too if there is no test, and reads the data again if n is not all rows.
+        Its time on the most rows tells. It learns probabilities too if there is no test, and reads the data
+        again if n is not all rows.
         """
         tested, regression = self._facts.n_test > 0, self._facts.task == "regression"
         more = self._began * (n < self._facts.n_train) if tested else one.seconds * (not regression)
-        return LONGER * training(one, n) + more
+        return LONGER * training(self._latest.get(one.candidate, one), n) + more
 
-    def _rows_of(self, one: Scored, least: int = 0, later: float = 0.0) -> int:
-        """Return on how many rows there is time to train a candidate: all, or the most rungs; else 0.
+    def _rows_of(self, one: Scored, later: float = 0.0) -> int:
+        """Return on how many rows there is time to train a candidate, so many seconds later; 0 without.
 
-        These are as many as it was scored on, and `least`, or more. Where nothing ends the training, there is
-        always a tenth of the budget, so that a candidate that took longer than predicted does not cost the
-        best.
+        These are as many as it was scored on, or more, up to all; more need time to spare, since their time
+        is less certain. Where nothing ends the training, there is always a tenth of the budget, so that a
+        candidate that took longer than predicted does not cost the best.
         """
         left = self._end - monotonic() - later
         left = left if self._facts.n_test else max(left, SPARE * self._budget)
-        rows = [n for n in self._ends(one) if n >= least and self._closing(one, n) < left]
-        return max(rows, default=0)
+        sure = {n: left if n == one.n else SURE * left for n in self._ends(one)}
+        return max((n for n in sure if self._closing(one, n) < sure[n]), default=0)
 
     def _ends(self, one: Scored) -> list[int]:
-        """Return on how many rows a candidate may be trained in the end."""
-        sizes = self._sizes if self._facts.capped else self._sizes[-1:]
-        return [n for n in sizes if n >= one.n]
+        """Return on how many rows a candidate may be trained: all, as many as its own, and some between."""
+        most = self._facts.n_train
+        parts = range(ENDS + 1) if self._facts.capped else [ENDS]
+        return [round(one.n * (most / one.n) ** (part / ENDS)) for part in parts]
 
     def _best(self) -> Scored | None:
         """Return the best of those that there is time to train; else what trains fastest."""
@@ -496,7 +500,7 @@ class Search:
         What there would be no time to train may take less: an exact method, as a guide to maps.
         """
         seconds = expected(one, n)
-        closes = self._rows_of(one, n, seconds + self._spare)
+        closes = self._rows_of(replace(one, n=n, seconds=seconds), later=seconds + self._spare)
         most = QUICK if not best else ONE_CANDIDATE if closes else GUIDE * one.candidate.exact
         return self._in_time(seconds, most)
 
@@ -507,6 +511,7 @@ class Search:
         key = digest([candidate.key, n])[:16]
         row, end = self._rows.get(key), self._search_end if end is None else end
         if row is not None and row.get("limit", inf) >= self._longest:
+            self._note(_of_row(row))
             return dict(row)
         if monotonic() >= end:
             return None
@@ -526,9 +531,14 @@ class Search:
             answer = {"failed": f"{TOO_LONG} {limit:.3g} s", "limit": limit}
         about = {"candidate": asdict(candidate), "n": n, "values": len(values)}
         row = self._keep(key, about | {"seconds": monotonic() - began} | answer)
+        self._note(_of_row(row))
         if self._say and (best := winner(self._scored())):
             self._say(_of_row(row), best)
         return row
+
+    def _note(self, one: Scored) -> None:
+        if not one.reason and one.n >= self._latest.get(one.candidate, one).n:
+            self._latest[one.candidate] = one
 
     def _keep(self, key: str, row: Row) -> Row:
         self._rows[key] = row

@@ -507,7 +507,8 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
     Parameters
     ----------
     budget : float, default 60.0
-        About how many seconds the search and the training of the best method on all rows take.
+        About how many seconds the search and the training of the best method take. The best is trained on all
+        rows, or on as many as there is time for.
     scoring : str, optional
         The metric of the search, a name of scikit-learn's such as "roc_auc"; of two classes the last one is
         the positive one. None is the accuracy, or the balanced accuracy where more than 90 % of the rows have
@@ -534,7 +535,8 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
     model_ : KernelModel
         The trained model, with the coding of a frame's columns where they are not all numbers.
     search_ : SearchResult or None
-        The candidates with their scores, and the best one; None without a search.
+        The candidates with their scores, the best one, and in `rows` on how many rows it was trained, if not
+        on all; None without a search.
 
     Examples
     --------

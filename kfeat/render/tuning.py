@@ -93,7 +93,7 @@ def sentences(result: SearchResult, prefer: Prefer = "accuracy") -> list[str]:
         f"{best.n:,} of {result.facts.n_train:,} training rows (mean and standard deviation of the folds).",
     ]
     if best in result.rows:
-        lines.append(f"It is trained on {n:,} random rows of them; the budget had no time for all.")
+        lines.append(f"There was no time to train it on all of them, so it is trained on {n:,} random ones.")
     if result.before is not None:
         scores = f"The config's own kernel and map score {of(result.before)} there, with C chosen likewise."
         same = result.before.candidate == best.candidate

@@ -333,7 +333,7 @@ def test_the_config_of_a_best_on_some_rows_trains_what_was_tested(rows, split, t
     some = {} if rows is None else {best: rows}
     result = SearchResult(bench.facts(), [best], best, tests={best: tested}, rows=some)
     text = " ".join(sentences(result))
-    assert ("It is trained on 60 random rows of them" in text) == bool(rows)
+    assert ("so it is trained on 60 random ones" in text) == bool(rows)
     assert (", on 60 rows" in str(table_of_tests(result).lines)) == bool(rows)
     tuned = tmp_path / "tuned.yaml"
     tuned.write_text(tuned_config(setup, result, "accuracy", [text]))
@@ -405,7 +405,7 @@ class Simulated:
         if method == "score":
             seconds = folds * len(values) * self.training(candidate, 2 * n / 3)
         if method == "test":
-            seconds = self.training(candidate, rows or self.n_train)
+            seconds = self.training(candidate, rows or self.n_train) + self.load * bool(rows)  # to read them
         most = min(deadline - self.now, limit) if self.process else inf
         self.now += min(seconds, most)
         if method == "score":
