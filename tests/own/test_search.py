@@ -459,6 +459,19 @@ def test_on_many_rows_a_large_map_is_trained_on_some_of_them(capped, process, mo
         assert at.now <= 63
 
 
+def test_the_time_on_the_most_rows_tells_and_more_rows_need_time_to_spare(monkeypatch):
+    monkeypatch.setattr(module, "monotonic", lambda: 0.0)
+    search, few = Search(None, None, 60.0, 0), scored(3_000, 0.9, 1.0, exact=False)
+    search._facts, search._began, search._end = replace(FACTS, n_train=9_000), 0.0, 100.0
+    many = replace(few, n=9_000, seconds=3.0)  # ten times what the time on few rows predicts
+    for one in (many, few):
+        search._note(one)
+    assert search._closing(few, 9_000) == search._closing(many, 9_000)
+    search._end = 1.01 * search._closing(many, 9_000)
+    assert search._rows_of(many) == 9_000
+    assert search._rows_of(few) < 9_000
+
+
 def test_a_map_with_a_hundred_rows_for_each_feature_does_not_go_up():
     one = scored(6_400, 0.9, 1.0, exact=False)
     above = [6_400, 19_200]
