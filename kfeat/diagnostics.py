@@ -209,11 +209,20 @@ class ColumnCounter:
         if self._first is None:
             self._first = np.array(Z[:1].toarray() if issparse(Z) else Z[:1])[0]
             self._same = np.arange(len(self._first))
+        if issparse(Z):
+            self._same = self._same[self._equal_in(canonical(Z))[self._same]]
+            return
         for block in gen_batches(Z.shape[0], 1024):
             if len(self._same):  # usually every column varies in the first block
-                rows = Z[block][:, self._same]
-                equal = (rows.toarray() if issparse(rows) else rows) == self._first[self._same]
+                equal = Z[block][:, self._same] == self._first[self._same]
                 self._same = self._same[equal.all(axis=0)]
+
+    def _equal_in(self, Z: Any) -> NDArray[np.bool_]:
+        """Return which columns of CSR rows equal the first row seen, from counts of their stored numbers."""
+        D, stored = len(self._first), Z.data != 0
+        equal = stored & (Z.data == self._first[Z.indices])
+        n_stored, n_equal = (np.bincount(Z.indices[which], minlength=D) for which in (stored, equal))
+        return np.where(self._first == 0, n_stored == 0, n_equal == Z.shape[0])
 
     def counts(self) -> ColumnCounts:
         """Return the counts over the rows seen."""

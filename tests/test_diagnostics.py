@@ -1,8 +1,12 @@
 """The diagnosis of a map: known faults found, its errors as defined, and intervals that cover."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
+from scipy.sparse import coo_array, csr_array, random_array
 
+from kfeat.diagnostics import ColumnCounter
 from kfeat.kernels import Exponential, Gaussian, Polynomial
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, TensorSketch, column_counts
 
@@ -38,6 +42,35 @@ def test_columns_that_carry_nothing_are_counted():
     found = Spoilt(Gaussian(), 20, random_state=0).fit(X).diagnose(X)
     assert (found.zero, found.constant, found.duplicate, found.n_columns) == (2, 2, 1, 20)
     assert column_counts(np.zeros((4, 3))) == (0, 3, 0)
+
+
+@pytest.mark.parametrize("form", [csr_array, coo_array])
+def test_sparse_features_are_counted_as_dense_ones(form):
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        Z = rng.integers(-1, 2, (rng.integers(1, 5), 30)).astype(float)
+        Z[:, :5], Z[:, 5:9] = 0.5, 0
+        dense, sparse = ColumnCounter(), ColumnCounter()
+        for block in (Z[:1], Z):
+            dense.see(block)
+            sparse.see(form(block))
+        assert sparse.counts() == dense.counts() == column_counts(form(Z))
+
+
+def test_stored_zeros_and_entries_in_two_parts_are_numbers_like_others():
+    stored = csr_array((np.array([0.0, 1.0, 0.5, 0.5]), np.array([0, 1, 1, 1]), np.array([0, 2, 4])))
+    assert column_counts(stored) == (0, 1, 1)
+
+
+def test_a_million_sparse_columns_are_counted_without_a_dense_array():
+    Z = random_array((1024, 10**6), density=1e-5, format="csr", rng=np.random.default_rng(0))
+    tracemalloc.start()
+    counts = column_counts(Z)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert counts.live == len(np.unique(Z.indices))
+    assert counts.zero == 10**6 - counts.live
+    assert peak < 10**8  # some vectors of 8 MB; a dense array of these rows takes 8 GB
 
 
 def test_effective_rank_counts_the_directions_in_use():

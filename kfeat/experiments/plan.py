@@ -377,9 +377,11 @@ def peak_bytes(work: Work, available: float) -> int:
     """Return the bytes that a trial takes at its peak: `BASE`, the data, the features, and the solver's own.
 
     The data are in double precision. A map keeps 2 d D numbers. Features count one and a half times; a
-    measure's two and a half times, beside five Gram matrices of the rows that it samples, if any. A solver
-    that says nothing, and a map that takes more, meet the limit of the process.
+    measure's two and a half times, beside five Gram matrices of the rows that it samples, if any. Sparse
+    features have D non-zeros in a row, of 12 bytes, and at most a bin of 8 bytes for each of training. A
+    solver that says nothing, and a map that takes more, meet the limit of the process.
     """
+    from kfeat.maps import MAPS
     from kfeat.solvers import SOLVERS, Solver  # slow to import
 
     n, d, D, k = work.n, work.d, work.D, work.k
@@ -391,7 +393,9 @@ def peak_bytes(work: Work, available: float) -> int:
     if D is None:
         gram_rows = min(own(int(work.pair), d, k), CACHE_SHARE * available, work.cache)
         return int(base + 2 * data + gram_rows + (8 * n**2 if work.gram else 0))
-    features = 10 * n * D if work.draws else 1.5 * work.bytes * work.rows * D + own(n, D, k)
+    sparse = work.kind[2] in MAPS and MAPS[work.kind[2]].sparse_output
+    in_core = 12 * work.rows * D + 8 * n * D if sparse else 1.5 * work.bytes * work.rows * D
+    features = 10 * n * D if work.draws else in_core + own(n, D, k)
     return int(base + data + 16 * d * D + features + (40 * n**2 if work.gram else 0))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from kfeat.batches import ArrayBatches, MappedBatches, stored
 from kfeat.data import Dataset, load, load_raw
@@ -119,14 +120,22 @@ def _warm_up(trial: Trial, data: Dataset, threads: int) -> None:
             if feature_map is not None:
                 X = feature_map.fit(X, y).transform(X)
                 if trial.memory == "in_core":
-                    D, own = X.shape[1], getattr(solver, "working_bytes", Solver.working_bytes)
-                    needed = int(n * D * X.dtype.itemsize + own(n, D, 1))
+                    needed = _feature_bytes(X, n, getattr(solver, "working_bytes", Solver.working_bytes))
                     check_memory("the warm-up", needed, "take fewer features")
                     np.ones(needed, np.uint8)
             if solver is not None:
                 with_codes(solver, data.label_names).fit(X, y).predict(X)
     except Exception as error:
         log.debug("the warm-up failed", exc_info=error)
+
+
+def _feature_bytes(Z: Any, n: int, own: Callable[[int, int, int], float]) -> int:
+    """Return the bytes of n rows of features such as Z, and of a solver's `own`; of CSR, by its non-zeros."""
+    D = Z.shape[1]
+    if not issparse(Z):
+        return int(n * D * Z.dtype.itemsize + own(n, D, 1))
+    in_row = -(-Z.nnz // Z.shape[0])
+    return int(n * in_row * (Z.dtype.itemsize + Z.indices.itemsize) + 8 * D + own(n, in_row, 1))
 
 
 def failure(error: Exception) -> dict[str, Any]:

@@ -185,6 +185,11 @@ class Estimator(BaseEstimator):
         """Return the attributes, and the version of kfeat."""
         return {**super().__getstate__(), "_kfeat_version": version("kfeat")}
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the call that makes it, with NumPy's numbers as plain ones."""
+        with np.printoptions(legacy="1.25"):
+            return str(super().__repr__(N_CHAR_MAX))
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take the attributes; warns as scikit-learn does if another version of kfeat wrote them."""
         state = dict(state)

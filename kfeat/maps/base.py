@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, wraps
+from inspect import signature
 from threading import Lock
 from types import UnionType
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
@@ -31,7 +32,7 @@ from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import KERNELS, Kernel, ObjectKernel
 from kfeat.kernels.base import Estimator, Objects, canonical, check_finite, generator
 from kfeat.memory import check_memory
-from kfeat.parameters import Jobs, check_parameters
+from kfeat.parameters import ALIASES, Jobs, check_parameters, did_you_mean, plain
 
 CACHE_BYTES = 2**21  # working memory of a block: measured best on a core with 1 MB of second-level cache
 MAX_BYTES = 2**24  # largest working memory of a block with the minimum number of rows
@@ -179,6 +180,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     default_kernel: ClassVar[Kernel]
     algorithm_version: ClassVar[int] = 1
     min_rows: ClassVar[int] = 64  # of a block: with fewer, calls cost more than cache misses
+    sparse_output: ClassVar[bool] = False  # whether features are CSR, with n_components non-zeros in a row
 
     kernel: Any = None
     random_state: Any = field(default=None, kw_only=True)
@@ -252,7 +254,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         cls = type(self)
         if not isinstance(kernel, Kernel):
             raise UnsupportedKernelError(
-                f"{cls.__name__}: kernel must be an object of kfeat.kernels, got {kernel!r}"
+                f"{cls.__name__}: expected a kernel such as {example_of(cls, kernel)}, got {plain(kernel)!r}"
             )
         if not cls.supports(kernel):
             able = ", ".join(maps_for(kernel)) or "none"
@@ -283,6 +285,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return hasattr(self, "_n_features_out")
 
     @property
+    def bias(self) -> str:
+        """Why E <z(x), z(y)> is not kernel_(x, y) - kernel_offset_; empty where it is."""
+        return ""
+
+    @property
     def has_features(self) -> bool:
         """Whether `transform` gives features; otherwise the map has only `approximate_kernel`."""
         return True
@@ -302,6 +309,43 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return tags
 
 
+def example_of(cls: type[FeatureMap], named: object = None) -> str:
+    """Return a kernel that a map takes, in Python; the one that other libraries call `named`, if any."""
+    name = ALIASES.get(named, named) if isinstance(named, str) else None
+    kernel = KERNELS[name]() if name in KERNELS else cls.default_kernel
+    kernel = kernel if cls.supports(kernel) else cls.default_kernel
+    shown = {name: value for name, value in kernel.get_params(deep=False).items() if plain(value) is not None}
+    listed = ", ".join(f"{name}={plain(value)!r}" for name, value in shown.items())
+    return f"{type(kernel).__name__}({listed})"
+
+
+def tell_of_kernel(cls: type[FeatureMap]) -> None:
+    """Have the constructor of a map name the kernel to which an unknown parameter such as `gamma` belongs."""
+    init = cls.__init__
+
+    @wraps(init)
+    def told(self: FeatureMap, *args: Any, **parameters: Any) -> None:
+        try:
+            init(self, *args, **parameters)
+        except TypeError as error:
+            known = signature(init).parameters
+            unknown = next((name for name in parameters if name not in known), None)
+            if unknown is None:
+                raise
+            kernels = (type(cls.default_kernel), *KERNELS.values())
+            of_kernel = [kernel for kernel in kernels if unknown in kernel().get_params(deep=False)]
+            fitting = next((kernel for kernel in of_kernel if cls.supports(kernel())), None)
+            value = plain(parameters[unknown])
+            place = (
+                f": it belongs to the kernel, as in {cls.__name__}({fitting.__name__}({unknown}={value!r}))"
+                if fitting
+                else did_you_mean(unknown, list(known))
+            )
+            raise TypeError(f"{cls.__name__}: unknown parameter {unknown!r}{place}") from error
+
+    cls.__init__ = told  # type: ignore[method-assign]
+
+
 MAPS: dict[str, type[FeatureMap]] = {}
 M = TypeVar("M", bound=type[FeatureMap])
 
@@ -312,6 +356,7 @@ def register(name: str) -> Callable[[M], M]:
 
     def enter(cls: M) -> M:
         MAPS[name] = dataclass(eq=False, repr=False)(cls)
+        tell_of_kernel(cls)
         return cls
 
     return enter

@@ -20,6 +20,7 @@ from kfeat.experiments.plan import (
     peak_bytes,
     work_of,
 )
+from kfeat.maps import TensorSketch
 from tests.cells import planned
 from tests.experiments.rows import row
 
@@ -80,6 +81,13 @@ def test_memory_grows_with_columns_and_a_kernel_machine_takes_half_of_what_is_th
     wider = replace_in(MAPPED, n=600, rows=750, d=64, D=50_000)  # peaks at 0.7 GB
     assert 0.7e9 < peak_bytes(wider, AVAILABLE) < 2.1e9
     assert peak_bytes(large, 2e9) - peak_bytes(replace_in(large, n=0, pair=0), 2e9) == 10**9
+
+
+def test_sparse_features_take_memory_by_their_non_zeros_and_bins(monkeypatch):
+    dense = peak_bytes(MAPPED, AVAILABLE)
+    monkeypatch.setattr(TensorSketch, "sparse_output", True)
+    more = (12 - 1.5 * 4) * MAPPED.rows * MAPPED.D + 8 * MAPPED.n * MAPPED.D
+    assert peak_bytes(MAPPED, AVAILABLE) - dense == more
 
 
 def replace_in(work, **changes):

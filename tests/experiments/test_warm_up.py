@@ -5,6 +5,7 @@ from time import sleep
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from kfeat.experiments import trial as module
 from kfeat.experiments.trial import WARM_UP, WARM_UP_ROWS, run_trial
@@ -96,6 +97,16 @@ def test_the_time_limit_holds_in_the_warm_up_with_a_second_more(write):
     named = [(phase.name, phase.before) if phase else None for phase in told]
     assert named[:3] == [("map_fit", -WARM_UP), None, ("map_fit", 0.0)]
     assert named[named.index(("train", -WARM_UP)) :][1:3] == [None, ("train", 0.0)]
+
+
+def test_sparse_features_take_memory_by_their_non_zeros():
+    def own(n, D, k):
+        return 16 * n * D
+
+    indices, starts = np.arange(60, dtype=np.int32), np.arange(0, 61, 3, dtype=np.int32)
+    Z = csr_array((np.ones(60), indices, starts), shape=(20, 10**6))
+    assert module._feature_bytes(Z, 1000, own) == 1000 * 3 * 12 + 8 * 10**6 + 16 * 1000 * 3
+    assert module._feature_bytes(np.ones((20, 7), np.float32), 1000, own) == 1000 * 7 * 4 + 16 * 1000 * 7
 
 
 def test_memory_for_all_features_and_the_solver_is_written_to_first(trial, monkeypatch):

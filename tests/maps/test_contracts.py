@@ -255,3 +255,36 @@ def test_a_map_that_does_not_fit_in_memory_is_refused(cls, monkeypatch):
     monkeypatch.setattr("kfeat.memory.USABLE", 1e-6)
     with pytest.raises(ParameterError, match=r"frequencies takes [\d,]+ bytes, .* free: take fewer"):
         cls(n_components=2000).fit(np.ones((3, 1024)))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: maps.Nystrom(gamma=1), r"belongs to the kernel, as in Nystrom\(Gaussian\(gamma=1\)\)"),
+        (lambda: maps.ORF(gamma=np.float64(0.5)), r"as in ORF\(Gaussian\(gamma=0.5\)\)"),
+        (lambda: maps.TensorSketch(degree=3), r"as in TensorSketch\(Polynomial\(degree=3\)\)"),
+        (lambda: maps.ORF(degree=3), "^ORF: unknown parameter 'degree'$"),
+        (
+            lambda: maps.ORF(n_component=3),
+            r"unknown parameter 'n_component' \(did you mean 'n_components'\?\)",
+        ),
+    ],
+)
+def test_an_unknown_parameter_is_told_where_it_belongs(call, message):
+    with pytest.raises(TypeError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("feature_map", "message"),
+    [
+        (maps.Nystrom("rbf"), r"Nystrom: expected a kernel such as Gaussian\(gamma=1.0\), got 'rbf'"),
+        (maps.Nystrom("laplacian"), r"such as Laplacian\(gamma=1.0\), got 'laplacian'"),
+        (maps.ORF("poly"), r"such as Gaussian\(gamma=1.0\), got 'poly'"),
+        (maps.Nystrom(np.int64(3)), "got 3$"),
+        (maps.TensorSketch(Gaussian(np.float64(2))), r"cannot approximate Gaussian\(gamma=2.0\)"),
+    ],
+)
+def test_what_is_no_kernel_of_the_map_is_told_which_is(feature_map, message, X):
+    with pytest.raises(UnsupportedKernelError, match=message):
+        feature_map.fit(X)
