@@ -7,10 +7,10 @@ estimator when it is fitted (scikit-learn's rule: constructors store, `fit` chec
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -20,6 +20,7 @@ from kfeat.errors import ParameterError
 
 # Objects and resources that the experiment passes; a YAML file never contains them.
 HANDED_IN = frozenset({"kernel", "random_state", "n_jobs"})
+KeyPath: TypeAlias = Sequence[str | int]
 ALIASES = {"rbf": "gaussian", "poly": "polynomial", "svm": "libsvm"}  # names that other libraries use
 OWN_SENTENCE = "told"  # the type of a problem whose message already says what was found
 
@@ -65,7 +66,7 @@ def check_parameters(estimator: Any) -> None:
     try:
         model.model_validate(values)
     except ValidationError as error:
-        problems = "; ".join(describe(problem) for problem in error.errors())
+        problems = "; ".join(f"{place_of(path)}: {text}" for path, text in problems_of(error, values))
         raise ParameterError(f"{type(estimator).__name__}: {problems}") from None
 
 
@@ -78,14 +79,62 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic | np.ndarray) and value.ndim == 0 else value
 
 
-def describe(problem: Any, path: Sequence[str | int] | None = None) -> str:
+def problems_of(error: ValidationError, value: Any, known: Collection[str] = ()) -> list[tuple[KeyPath, str]]:
+    """Return the problems of a value, each with its path in the value and its text without the path.
+
+    If a value may have several kinds, their problems are joined to one. `known` has the allowed keys.
+    """
+    texts_at: dict[tuple[str | int, ...], list[str]] = {}
+    for problem in error.errors():
+        path = tuple(path_in(value, problem["loc"]))
+        text = describe(problem, path=()).removeprefix(": ")
+        if problem["type"] == "extra_forbidden" and known:
+            text += advice_on(str(path[-1]), known)
+        texts_at.setdefault(path, []).append(text)
+    return [(path, _alternatives(texts)) for path, texts in texts_at.items()]
+
+
+def advice_on(word: str, known: Collection[str]) -> str:
+    """Return advice on an unknown word: the nearest known word, and all known words."""
+    return f"{did_you_mean(word, list(known))}; known: {', '.join(known)}"
+
+
+def _alternatives(texts: Sequence[str]) -> str:
+    """Return several texts about one value as one text, with the value at the end."""
+    *others, last = dict.fromkeys(texts)
+    first, *more = [*(text.rpartition(" (got ")[0] or text for text in others), last]
+    return ", or ".join([first, *(text.removeprefix("expected ") for text in more)])
+
+
+def path_in(raw: Any, location: KeyPath, missing: bool = False) -> list[str | int]:
+    """Return pydantic's location without parts that the file does not have: union branches, lists of one.
+
+    If the value is `missing`, the last key is kept.
+    """
+    path: list[str | int] = []
+    value = raw
+    for i, part in enumerate(location):
+        if isinstance(value, Mapping) and (part in value or (missing and i == len(location) - 1)):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            continue
+        path.append(part)
+    return path
+
+
+def place_of(path: KeyPath) -> str:
+    """Return a path as text, such as maps[2].degree."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+
+
+def describe(problem: Any, path: KeyPath | None = None) -> str:
     """Return one pydantic problem as `path: what is allowed (got value)`, with a near match if there is one.
 
     `path` replaces the problem's own location, which also has pydantic's names for the branches of a union.
     """
-    parts = problem["loc"] if path is None else path
-    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
-    place, met = place.lstrip("."), problem["input"]
+    place, met = place_of(problem["loc"] if path is None else path), plain(problem["input"])
     if problem["type"] == "extra_forbidden":
         return f"{place}: unknown key"
     if problem["type"] == OWN_SENTENCE:

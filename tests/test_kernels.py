@@ -383,3 +383,13 @@ def test_a_negative_coefficient_is_refused_and_named(sine, use):
     X = rows(40)
     with pytest.raises(UnsupportedKernelError, match=r"negative Maclaurin coefficient a_3 = -0\.166667, so"):
         use(sine, X)
+
+
+@pytest.mark.parametrize(
+    ("gamma", "got"), [(-1, "-1"), (np.float64(-1), "-1.0"), ([np.int64(1)], r"\[1\]"), ("mean", "'mean'")]
+)
+def test_a_bandwidth_that_is_refused_has_one_sentence(gamma, got):
+    expected = "a number" if isinstance(gamma, str | list) else "more than 0"
+    message = rf"^Gaussian: gamma: expected {expected}, or 'mean_distance' or 'median' \(got {got}\)"
+    with pytest.raises(ParameterError, match=message):
+        Gaussian(gamma=gamma)(np.ones((2, 2)))

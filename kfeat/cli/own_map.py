@@ -12,9 +12,11 @@ from kfeat.errors import ConfigError
 from kfeat.files import writing
 from kfeat.text import plain, plain_lines
 
+_place = click.argument("place", shell_complete=options.completes(lambda: options.registered("map")))
+
 
 @click.command("check-map")
-@click.argument("place")
+@_place
 @click.option("--kernel", required=True, metavar="YAML", help="The kernel, as a config has it.")
 @click.option(
     "--set", "settings", metavar="NAME=VALUE", multiple=True, help="A parameter of the map; may be repeated."
@@ -41,8 +43,9 @@ def check_map(ctx: click.Context, place: str, kernel: str, settings: tuple[str, 
 
 
 @click.command()
-@click.argument("place")
+@_place
 @click.option("--kernel", default="gaussian", show_default=True, metavar="NAME",
+              shell_complete=options.completes(lambda: ("gaussian", "laplacian", "polynomial")),
               help="A kernel of the study: gaussian, laplacian or polynomial (of degree 3).")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Run on four data sets, which takes minutes, instead of all.")
 @options.out

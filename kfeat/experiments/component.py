@@ -21,8 +21,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, Val
 from pydantic_core import core_schema
 
 from kfeat.errors import ConfigError, KfeatError
-from kfeat.experiments.yaml import KeyPath, advice_on, problems_of, validation_error
-from kfeat.parameters import HANDED_IN, parameter_model
+from kfeat.experiments.yaml import validation_error
+from kfeat.parameters import HANDED_IN, KeyPath, advice_on, parameter_model, problems_of
 from kfeat.place import FORMS, Place, announce, entry_points
 
 MAX_LENGTH = 500

@@ -33,8 +33,8 @@ from kfeat.experiments.component import Component, Line, Name, OneOrMany, Strict
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.selectors import Described, QuantityName, Selector, matches, switch_keys
 from kfeat.experiments.setting import Setting
-from kfeat.experiments.yaml import KeyPath, validation_error
-from kfeat.parameters import did_you_mean
+from kfeat.experiments.yaml import validation_error
+from kfeat.parameters import KeyPath, did_you_mean
 
 _TIME = re.compile(r"(?P<bound><\s*)?(?P<number>\d+(?:\.(?P<decimals>\d+))?)\s*(?P<unit>[a-z]+)")
 _UNITS = {

@@ -1,7 +1,7 @@
 """A config as raw YAML: strict reading with lines, include and --set, and its problems as sentences."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +14,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from yaml.composer import Composer
 
 from kfeat.errors import ConfigError
-from kfeat.parameters import OWN_SENTENCE, describe, did_you_mean
+from kfeat.parameters import OWN_SENTENCE, KeyPath, advice_on, describe, path_in
 from kfeat.text import EXPONENT, EXPONENT_BEGINS
 
 MAX_BYTES = 1_000_000
@@ -212,9 +212,6 @@ def _content(path: Path) -> bytes:
     return content
 
 
-KeyPath: TypeAlias = Sequence[str | int]
-
-
 def validation_error(problems: Iterable[tuple[KeyPath, str]]) -> ValidationError:
     """Return the error of several problems, each with its path below the value being validated."""
     return ValidationError.from_exception_data(
@@ -226,33 +223,6 @@ def validation_error(problems: Iterable[tuple[KeyPath, str]]) -> ValidationError
             for path, text in problems
         ],
     )
-
-
-def problems_of(error: ValidationError, value: Any, known: Collection[str] = ()) -> list[tuple[KeyPath, str]]:
-    """Return the problems of a value, each with its path in the value and its text without the path.
-
-    If a value may have several kinds, their problems are joined to one. `known` has the allowed keys.
-    """
-    texts_at: dict[tuple[str | int, ...], list[str]] = {}
-    for problem in error.errors():
-        path = tuple(path_in(value, problem["loc"]))
-        text = describe(problem, path=()).removeprefix(": ")
-        if problem["type"] == "extra_forbidden" and known:
-            text += advice_on(str(path[-1]), known)
-        texts_at.setdefault(path, []).append(text)
-    return [(path, _alternatives(texts)) for path, texts in texts_at.items()]
-
-
-def advice_on(word: str, known: Collection[str]) -> str:
-    """Return advice on an unknown word: the nearest known word, and all known words."""
-    return f"{did_you_mean(word, list(known))}; known: {', '.join(known)}"
-
-
-def _alternatives(texts: Sequence[str]) -> str:
-    """Return several texts about one value as one text, with the value at the end."""
-    *others, last = dict.fromkeys(texts)
-    first, *more = [*(text.rpartition(" (got ")[0] or text for text in others), last]
-    return ", or ".join([first, *(text.removeprefix("expected ") for text in more)])
 
 
 def config_error(error: ValidationError, model: type[BaseModel], file: Document, path: object) -> ConfigError:
@@ -282,24 +252,6 @@ def _within_file(raw: Any, location: KeyPath) -> KeyPath:
     given = raw.get("settings")
     own = given[int(location[1])] if isinstance(given, list) else {}
     return location if location[2] in own else location[2:]
-
-
-def path_in(raw: Any, location: KeyPath, missing: bool = False) -> list[str | int]:
-    """Return pydantic's location without parts that the file does not have: union branches, lists of one.
-
-    If the value is `missing`, the last key is kept.
-    """
-    path: list[str | int] = []
-    value = raw
-    for i, part in enumerate(location):
-        if isinstance(value, Mapping) and (part in value or (missing and i == len(location) - 1)):
-            value = value.get(part)
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
-            value = value[part]
-        else:
-            continue
-        path.append(part)
-    return path
 
 
 def _known_keys(model: type[BaseModel], location: KeyPath) -> list[str]:

@@ -44,6 +44,13 @@ def test_maps_kernels_and_solvers():
     assert offered("plan", "quickstart", "--maps", "ex") == ["exact"]
 
 
+@pytest.mark.parametrize("command", ["rank", "check-map"])
+def test_a_map_by_its_name_or_a_file(command):
+    assert offered(command, "tensor") == ["tensor_sketch", "tensor_srht"]
+    assert offered(command, "my_") == ["(files)"]
+    assert offered("rank", "orf", "--kernel", "lap") == ["laplacian"]
+
+
 def test_datasets_or_files():
     assert dataset_names() == list(registry())
     for command in (["data", "fetch"], ["data", "info"], ["data", "verify"], ["data", "clean"], ["advise"]):
