@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from kfeat.errors import ParameterError
+from kfeat.kernels import Polynomial
 from kfeat.maps.base import Array, BlockMapper, Facts, random_fourth_roots, register
 from kfeat.maps.random_maclaurin import MANY, MaclaurinProducts, RandomMaclaurin
 from kfeat.maps.series import SampledPairs, damp, in_order, sampled_pairs, series_of, terms
@@ -224,6 +225,12 @@ class OptimisedMaclaurin(ComplexProducts):
     n_components: Components = 100
     signs: Literal["complex", "real"] = "complex"
     n_rows: Annotated[int, Ge(2), Le(10_000)] = 256
+
+    @property
+    def bias(self) -> str:
+        """Why the estimates are biased."""
+        finite = isinstance(self.kernel or self.default_kernel, Polynomial)
+        return "" if finite else "terms of high degree are left out"
 
     def _draw(self, X: Any, rng: Generator) -> int:
         series_of(self.kernel_).check_rows(X)

@@ -279,6 +279,11 @@ class Nystrom(FeatureMap):
     rank: Annotated[int, Ge(1)] | None = None
     landmarks: Annotated[Any, AfterValidator(_known_rule)] = "uniform"
 
+    @property
+    def bias(self) -> str:
+        """Why the estimates are biased."""
+        return "it projects on the span of the landmarks"
+
     def learnt_parameters(self) -> dict[str, float]:
         """Return the numerical rank, which may be below `rank`."""
         return {"rank": self.rank_}

@@ -192,6 +192,11 @@ class SORF(HadamardFourier):
 
     lengths: Literal["constant", "chi"] = "constant"
 
+    @property
+    def bias(self) -> str:
+        """Why the estimates are biased."""
+        return "products of Hadamard matrices are not uniform rotations"
+
     def _draw_frequencies(self, rng: Generator, d: int, n_frequencies: int) -> None:
         n_blocks, m, width = self._size()
         self._check_memory(f"{n_blocks * m:,} frequencies", 8 * 4 * n_blocks * m)

@@ -87,6 +87,11 @@ class PolynomialTensorSketch(FeatureMap):
     coefficients: Literal["regression", "taylor"] = "regression"
     n_rows: Annotated[int, Ge(2), Le(10_000)] = 256
 
+    @property
+    def bias(self) -> str:
+        """Why the estimates are biased."""
+        return "it sketches a polynomial near the kernel"
+
     def _draw(self, X: Any, rng: Generator) -> int:
         series_of(self.kernel_).check_rows(X)
         pairs = sampled_pairs(self.kernel_, X, self.n_rows, rng)

@@ -339,6 +339,12 @@ class RandomFourier(FourierFeatures):
     sequence: Sequence = "mc"
     scrambling: Scrambling = "published"
 
+    @property
+    def bias(self) -> str:
+        """Why the estimates are biased."""
+        fixed = (self.sequence, self.scrambling) == ("halton", "published")
+        return "the published Halton points are not random" if fixed else ""
+
     def _n_pairs(self) -> int:
         return super()._n_pairs() if self.features == "pairs" else 0
 

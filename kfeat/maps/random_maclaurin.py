@@ -181,6 +181,11 @@ class RandomMaclaurin(MaclaurinProducts):
     h01_law: Literal["conditional", "nonconstant", "unconditional"] = "conditional"
     h01_unscaled: bool = False
 
+    @property
+    def bias(self) -> str:
+        """Why the estimates are biased."""
+        return "H0/1 has x as columns, not sqrt(a_1) x" if self.h01 and self.h01_unscaled else ""
+
     def _draw(self, X: Any, rng: Generator) -> int:
         self._take_series(X)
         self._check_memory(f"{self.n_components:,} degrees", 64 * self.n_components)
@@ -292,6 +297,11 @@ class TruncatedMaclaurin(RandomMaclaurin):
     allowed_error: Annotated[float, Gt(0), Lt(inf)] = 0.01
     max_degree: Annotated[int, Ge(0), Le(MAX_DEGREE)] | None = None
     radius: Positive | None = None
+
+    @property
+    def bias(self) -> str:
+        """Why the estimates are biased."""
+        return "terms of high degree are left out"
 
     def learnt_parameters(self) -> dict[str, float]:
         """Return the degree, if the allowed error determined it."""

@@ -55,6 +55,12 @@ class Stacked(FeatureMap):
 
     maps: list[FeatureMap] | None = None
 
+    @property
+    def bias(self) -> str:
+        """Why the estimates of its maps are biased."""
+        reasons = [f"{type(part).__name__}: {part.bias}" for part in self._unfitted() if part.bias]
+        return "; ".join(reasons)
+
     def check_kernel(self, kernel: object) -> None:
         """Raise UnsupportedKernelError or ParameterError if the maps do not fit the terms of the sum."""
         super().check_kernel(kernel)

@@ -46,6 +46,11 @@ class WeightedFourier(RandomFourier):
 
     features: Literal["pairs", "offset"] = field(default="pairs", init=False)  # not a parameter here
 
+    @property
+    def bias(self) -> str:
+        """Why the estimates are biased."""
+        return "its weights are learnt from the rows"
+
     @abstractmethod
     def _learn(self, X: Any, rng: Generator) -> Array:
         """Return the weights of frequencies_ for data X."""

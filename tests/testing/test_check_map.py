@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.kernels import Gaussian, Polynomial
-from kfeat.maps import ORF, RandomMaclaurin, TensorSketch
+from kfeat.maps import ORF, Nystrom, RandomMaclaurin, TensorSketch
 from kfeat.testing import check_map
 
 KERNEL = Gaussian(0.5)
@@ -204,11 +204,11 @@ def test_a_map_that_keeps_them_passes_and_prints_its_numbers():
     report = check_map(feature_map, KERNEL)
     lines = str(report).splitlines()
     assert report.passed
-    assert [line for line in lines[:-1] if not line.startswith("held      ")] == [
-        "open      unbiased over all draws: not checked: it draws by `standard_normal`"
+    assert [line for line in lines[:-1] if not line.startswith("pass  ")] == [
+        "open  unbiased over all draws: not checked: it draws by `standard_normal`"
     ]
     assert "bias at 0 of 42 pairs, z = " in lines[0]
-    assert lines[-1] == "A map that keeps all promises fails this check with probability 0.001 at most."
+    assert lines[-1] == "False-alarm rate: at most 0.1 %."
     assert feature_map.random_state is rows
     assert not hasattr(feature_map, "W_")
 
@@ -249,6 +249,74 @@ def test_maps_of_scikit_learn_and_of_kfeat_pass(feature_map, kernel):
 
 def test_a_map_that_learns_from_the_rows_passes_without_the_tests_of_bias():
     assert check_map(Nystroem(gamma=0.5), KERNEL, unbiased=False).passed
+
+
+def test_a_projection_promises_no_unbiased_estimate():
+    for feature_map in (Nystroem(gamma=0.5, n_components=20), Nystrom(), Nystrom(n_components=10)):
+        checks = checks_of(feature_map)
+        assert [promise for promise, check in checks.items() if check.held is False] == []
+        for promise in ("unbiased", "unbiased over all draws", "variance of order 1 / D"):
+            assert checks[promise].held is None
+            assert checks[promise].detail.startswith("not promised: ")
+
+
+def scaled(cls, factor):
+    return type("Scaled", (cls,), {"transform": lambda self, X: factor * cls.transform(self, X)})
+
+
+@pytest.mark.parametrize("factor", [0.95, 1.05])
+@pytest.mark.parametrize("options", [{"gamma": 0.5}, {"kernel": KERNEL}])
+def test_a_projection_with_a_wrong_scale_is_found(factor, options):
+    faulty = scaled(Nystrom if "kernel" in options else Nystroem, np.sqrt(factor))
+    check = checks_of(type("Scaled", (faulty,), {})(n_components=10, **options))["unbiased"]
+    assert check.held is False
+    assert f"as many rows as components, the kernel is estimated {factor:.3f} times" in check.detail
+
+
+class OfIntegers(Waves):
+    """Takes an integer alone as random_state, and any number from 2 on of components."""
+
+    def fit(self, X, y=None):
+        seed = self.random_state if isinstance(self.random_state, int) else 0
+        self.random_ = np.random.RandomState(seed)
+        self.W_ = self.random_.standard_normal((X.shape[1], self.n_components // 2))
+        return self
+
+
+class WithoutGenerator(OfIntegers):
+    def fit(self, X, y=None):
+        if not isinstance(self.random_state, int):
+            raise TypeError("an integer, please")
+        return super().fit(X)
+
+
+class Even(Waves):
+    def fit(self, X, y=None):
+        if self.n_components < 4:
+            raise ValueError("too few")
+        return super().fit(X)
+
+
+@pytest.mark.parametrize(
+    ("feature_map", "reason"),
+    [
+        (OfIntegers(), "it draws nothing from a generator as its random_state"),
+        (WithoutGenerator(), "TypeError: an integer, please"),
+        (Even(), "ValueError: too few"),
+    ],
+)
+def test_a_map_whose_draws_cannot_be_counted_is_not_checked_for_all_of_them(feature_map, reason):
+    check = checks_of(feature_map)["unbiased over all draws"]
+    assert (check.held, check.detail) == (None, f"not checked: {reason}")
+
+
+class NotBelow(PositiveAlone):
+    def __sklearn_tags__(self):
+        return Waves.__sklearn_tags__(self)
+
+
+def test_a_map_that_refuses_negative_entries_gets_none_without_a_tag():
+    assert checks_of(NotBelow())["unbiased"].held
 
 
 def test_too_few_seeds_leave_it_open(monkeypatch):
