@@ -369,10 +369,9 @@ def _every_draw(setting: _Setting) -> Outcome:
 
 def _order(setting: _Setting) -> Outcome:
     rate, margin = _fall(setting.errors)
-    if not setting.D:
-        return None, "not checked: the map has no n_components that is a number"
     if not margin:
-        return None, "not checked: the estimates do not vary"
+        reason = "the estimates do not vary" if setting.D else "the map has no n_components that is a number"
+        return None, f"not checked: {reason}"
     broken, shown = rate + margin < LEAST_RATE, rate - margin > BAD_RATE
     return False if broken else shown or None, f"the variance falls as D^-{rate:.2f}, up to ± {margin:.2f}"
 
