@@ -8,6 +8,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -107,6 +108,11 @@ def _serve(
     memory: int | None = None, rest: float | None = None, debug: bool = False,
 ) -> None:  # fmt: skip
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    # Foreign code runs here: its prints go to stderr, since stdout is for results, and a process that it
+    # forks neither answers, nor keeps the connection open when this process has ended.
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    os.register_at_fork(after_in_child=connection.close)
     limit_memory(memory)
     logging.basicConfig(level=logging.DEBUG if debug else logging.ERROR)
     if not debug:

@@ -44,5 +44,9 @@ class ModelError(KfeatError, ValueError):
     """A trained model or its file cannot be written, read or used."""
 
 
+class Terminated(SystemExit):
+    """Raised on SIGTERM, which `kill` sends, and a queue at the end of a job."""
+
+
 class EngineError(KfeatError):
     """The engine that runs the trials cannot start, or the connection to it was lost."""

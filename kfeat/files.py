@@ -4,9 +4,10 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from fcntl import LOCK_EX, LOCK_NB, flock
+from glob import escape
 from pathlib import Path
-from secrets import token_hex
 from tempfile import TemporaryFile, mkdtemp
 from typing import IO
 
@@ -41,21 +42,23 @@ def writing(
 def replacing(path: Path, locked: bool = False) -> Iterator[Path]:
     """Yield a path beside `path` for a new file or folder, which takes its place if the block succeeds.
 
-    Otherwise it is removed. `locked` says that the caller holds a lock: then nobody else uses the path
-    beside, and what a killed process left there is removed.
+    Otherwise it is removed, as is what killed processes left. `locked` says that the caller holds a lock:
+    then nobody else uses the path beside.
     """
-    new = path.with_name(f"{path.name}.part" if locked else f".{path.name[:100]}.{token_hex(6)}.part")
-    _remove(new)
-    try:
-        yield new
-        if not new.is_dir():
-            with new.open("rb+") as file:
-                os.fsync(file.fileno())
-        elif path.exists():
-            shutil.rmtree(path)
-        new.replace(path)
-    finally:
+    place = nullcontext(path.parent) if locked else _scratch(path.parent, f".{path.name[:100]}.part-")
+    with place as folder:
+        new = folder / (f"{path.name}.part" if locked else path.name)
         _remove(new)
+        try:
+            yield new
+            if not new.is_dir():
+                with new.open("rb+") as file:
+                    os.fsync(file.fileno())
+            elif path.exists():
+                shutil.rmtree(path)
+            new.replace(path)
+        finally:
+            _remove(new)
 
 
 def _remove(path: Path) -> None:
@@ -63,6 +66,41 @@ def _remove(path: Path) -> None:
     shutil.rmtree(path, ignore_errors=True)
     with suppress(OSError):
         path.unlink()
+
+
+@contextmanager
+def _scratch(folder: Path, prefix: str) -> Iterator[Path]:
+    """Yield a new folder in `folder` that is removed at the end, and remove what killed processes left.
+
+    A process has a lock on its own folder, which the system releases when the process ends.
+    """
+    for left in folder.glob(f"{escape(prefix)}*"):
+        with suppress(OSError):
+            number = os.open(left, os.O_RDONLY)
+            try:
+                flock(number, LOCK_EX | LOCK_NB)  # fails while its process lives
+                shutil.rmtree(left)
+            finally:
+                os.close(number)
+    new, number = _locked_folder(folder, prefix)
+    try:
+        yield new
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+        os.close(number)
+
+
+def _locked_folder(folder: Path, prefix: str) -> tuple[Path, int]:
+    """Return a new folder and the number of the open folder, whose lock this process holds."""
+    while True:
+        new = Path(mkdtemp(prefix=prefix, dir=folder))
+        with suppress(FileNotFoundError):  # another process took it for one that was left
+            number = os.open(new, os.O_RDONLY)
+            with suppress(OSError):  # a file system without locks: what is left there stays
+                flock(number, LOCK_EX)
+            if new.exists():
+                return new, number
+            os.close(number)
 
 
 @contextmanager
@@ -82,19 +120,18 @@ def replacing_together() -> Iterator[Callable[[Path], Path]]:
             with writing(folder):
                 made.extend(path for path in (folder, *folder.parents) if not path.exists())
                 folder.mkdir(parents=True, exist_ok=True)
-                new[folder] = Path(mkdtemp(prefix=".new-", dir=folder))
+                new[folder] = scratch.enter_context(_scratch(folder, ".new-"))
         return new[folder]
 
     try:
-        yield beside
-        for path in (path for folder in new.values() for path in sorted(folder.iterdir())):
-            path.replace(path.parents[1] / path.name)
+        with ExitStack() as scratch:
+            yield beside
+            for path in (path for folder in new.values() for path in sorted(folder.iterdir())):
+                path.replace(path.parents[1] / path.name)
     except OSError as error:
         with writing(error.filename2 or [*new][-1]):
             raise
     finally:
-        for folder in new.values():
-            shutil.rmtree(folder, ignore_errors=True)
         for folder in made:
             with suppress(OSError):  # unless it holds files
                 folder.rmdir()

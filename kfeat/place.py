@@ -2,30 +2,40 @@
 
 `my_map.py:Mine` is `Mine` in a file; its path is relative to the config. `package.module:Class` is installed.
 A place knows its version without importing the code; only `load` runs it.
+
+Such code can do anything to the process that runs it. What it does by mistake is set back or named here: it
+prints, changes the working folder, exits, or forks a copy of the process that goes on with kfeat's work.
 """
 
 import hashlib
 import logging
+import os
 import re
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from inspect import getsourcefile, getsourcelines
+from multiprocessing.connection import wait
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
 from typing import Any
 
-from kfeat.errors import ConfigError
+from kfeat.errors import CodeError, ConfigError, KfeatError, Terminated
 from kfeat.parameters import did_you_mean
 from kfeat.text import say_once
 
 _FORM = re.compile(r"(?:(?P<file>.+\.py)|(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*)):(?P<name>[^\W\d]\w*)")
 FORMS = "my_map.py:Mine for a file beside the config, or package.module:Class"
 INSTALLED = ("site-packages", "dist-packages")
+FILE_VERSION = "sha256:"  # begins the version of a file
+COPY_SECONDS = 0.2  # to wait for a forked copy to come back; it comes when the process itself does
+_loaded: dict[str, "Place"] = {}  # by their texts
 
 
 @dataclass(frozen=True)
@@ -68,33 +78,117 @@ class Place:
         """Whether the code is imported in this process."""
         return hasattr(sys.modules.get(self.module or _module_name(self.path, self.version)), self.name)
 
+    @property
+    def installed(self) -> bool:
+        """Whether a distribution installed the code, so that it is not a file of the user's own."""
+        return not self.version.startswith(FILE_VERSION)
+
     def load(self) -> Any:
         """Return the class or the function; the first call in a process imports its module.
 
         Raises ConfigError, with the file and line, if the import fails or the name is missing there.
         """
-        try:
+        with code_errors(self, ConfigError, f"{self.text} cannot be imported: "), set_back():
             module = _run_file(self.path, self.version) if self.module is None else import_module(self.module)
-        except ConfigError:
-            raise
-        except (Exception, SystemExit) as error:
-            place = _line_of(error, self.path) or self.path
-            raise ConfigError(f"{self.text} cannot be imported: {place}: {error!r}") from error
         if not hasattr(module, self.name):
             names = [name for name in vars(module) if not name.startswith("_")]
             near = did_you_mean(self.name, names)
             raise ConfigError(f"{self.module or self.path} has no '{self.name}'{near}")
+        _loaded[self.text] = self
         return getattr(module, self.name)
 
     def line_of(self, error: BaseException | None = None) -> str:
         """Return the file, and the line of it at which an error was raised, or that of the definition."""
         if error is not None and (place := _line_of(error, self.path)):
             return place
+        if not self.loaded:  # its import failed
+            return str(self.path)
         try:
             code = self.load()
             return f"{getsourcefile(code)}, line {getsourcelines(code)[1]}"
         except (OSError, TypeError):  # not written in Python
             return str(self.path)
+
+
+def loaded_code() -> list[Place]:
+    """Return the places whose code this process has imported."""
+    return list(_loaded.values())
+
+
+@contextmanager
+def code_errors(place: Place, kind: type[KfeatError] = CodeError, what: str = "") -> Iterator[None]:
+    """Raise an error of this `kind`, with the file and line, for whatever the code of a place raises.
+
+    Code may raise SystemExit or GeneratorExit, too; Ctrl-C and SIGTERM are not its own. A copy of the process
+    that it forks ends here, where it would go on with the work of kfeat.
+    """
+    try:
+        with _without_copies():
+            yield
+    except (CodeError, ConfigError, KeyboardInterrupt, Terminated):
+        raise
+    except BaseException as error:
+        raise kind(f"{what}{place.line_of(error)}: {type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def _without_copies() -> Iterator[None]:
+    """End a copy of this process that comes back from this context; then raise an error in the process."""
+    reader, writer = os.pipe()
+    own = os.getpid()
+    try:
+        yield
+    finally:
+        if os.getpid() != own:
+            try:
+                os.write(writer, b"!")
+            finally:
+                os._exit(1)
+        os.close(writer)
+        # The end of the file comes at once unless copies live, such as the processes of a pool.
+        came_back = bool(wait([reader], COPY_SECONDS)) and bool(os.read(reader, 1))
+        os.close(reader)
+    if came_back:
+        raise RuntimeError("it forked this process, and the copy came back; end the copy with os._exit")
+
+
+@contextmanager
+def set_back() -> Iterator[None]:
+    """Set back what the code in this context changes of the process; what it prints goes to stderr.
+
+    That is the working folder, the umask, the handlers of Ctrl-C and SIGTERM, and the standard streams. It is
+    for the main thread: all of this belongs to the whole process.
+    """
+    folder, mask = os.getcwd(), os.umask(0o077)
+    os.umask(mask)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    streams = sys.stdout, sys.stderr
+    try:
+        with printing_to_stderr():
+            yield
+    finally:
+        os.chdir(folder)
+        os.umask(mask)
+        for number, handler in handlers.items():
+            if signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
+        sys.stdout, sys.stderr = streams
+        if sys.stderr is not None and sys.stderr.closed:
+            sys.stderr = open(2, "w", errors="backslashreplace", closefd=False)  # noqa: SIM115
+
+
+@contextmanager
+def printing_to_stderr() -> Iterator[None]:
+    """Send what is printed in this context to stderr, also by C code and by other programs."""
+    sys.stdout.flush()
+    stdout = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(stdout, 1)
+        os.close(stdout)
 
 
 def _line_of(error: BaseException, path: Path) -> str:
@@ -111,7 +205,7 @@ def _relative(path: Path) -> Path:
 
 
 def _version_of(source: bytes) -> str:
-    return f"sha256:{hashlib.sha256(source).hexdigest()[:16]}"
+    return f"{FILE_VERSION}{hashlib.sha256(source).hexdigest()[:16]}"
 
 
 def _source(path: Path) -> bytes:

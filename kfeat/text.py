@@ -49,7 +49,7 @@ def _dumper() -> Any:
     return dumper
 
 
-def printable(error: Exception) -> str:
+def printable(error: BaseException) -> str:
     """Return an error's message as one plain line.
 
     Messages of other libraries can have several lines and quote damaged bytes.

@@ -1,12 +1,14 @@
 """Code by its place: versions without imports, edited files, and what is said where it cannot be imported."""
 
+import os
+import subprocess
 import sys
 
 import pytest
 import sklearn
 
-from kfeat.errors import ConfigError
-from kfeat.place import Place, entry_points
+from kfeat.errors import ConfigError, Terminated
+from kfeat.place import Place, code_errors, entry_points
 
 SOURCE = "from beside_it import FACTOR\n\n\nclass Mine:\n    def fit(self, X):\n        return FACTOR / X\n"
 
@@ -24,7 +26,7 @@ def test_a_file_is_known_by_its_hash_and_runs_only_when_it_is_loaded(folder):
     place = Place.of("loud.py:Mine", folder)
     assert place.version.startswith("sha256:")
     with pytest.raises(
-        ConfigError, match=r"loud.py:Mine cannot be imported: .*loud.py, line 1: SystemExit\(3"
+        ConfigError, match=r"loud.py:Mine cannot be imported: .*loud.py, line 1: SystemExit: 3"
     ):
         place.load()
 
@@ -111,3 +113,65 @@ def test_what_cannot_be_loaded_is_said_in_a_sentence(text, message, folder):
 def test_entry_points_are_places():
     assert entry_points("kfeat.no_such_group") == {}
     assert entry_points("console_scripts")["kfeat"] == "kfeat.cli:main"
+
+
+LOUD = """
+import os, signal, sys
+print("printed")
+os.system("echo echo from a program")
+os.chdir("/")
+os.umask(0o777)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.stdout.close()
+sys.stderr = None
+
+
+class Mine: pass
+"""
+
+
+@pytest.mark.parametrize("error", ["BaseException", "GeneratorExit", "SystemExit", "StopIteration"])
+def test_whatever_an_import_raises_is_said_with_the_line(error, folder):
+    (folder / "raises.py").write_text(f"import sys\nraise {error}(3)\n")
+    with pytest.raises(ConfigError, match=rf"cannot be imported: .*raises\.py, line 2: {error}: 3$"):
+        Place.of("raises.py:Mine", folder).load()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Terminated])
+def test_signals_are_not_errors_of_the_code(error, folder):
+    with pytest.raises(error), code_errors(Place.of("my_map.py:Mine", folder)):
+        raise error
+
+
+# In a process of its own, since it closes streams.
+LOADS = """
+import os, signal, sys
+from kfeat.place import Place
+before = os.getcwd(), signal.getsignal(signal.SIGINT)
+Place.of("loud.py:Mine").load()
+assert (os.getcwd(), signal.getsignal(signal.SIGINT)) == before
+os.mkdir("readable")
+assert os.stat("readable").st_mode & 0o700 == 0o700
+print("result")
+print("message", file=sys.stderr)
+"""
+
+
+def test_what_an_import_changes_is_set_back_and_what_it_prints_is_on_stderr(folder):
+    (folder / "loud.py").write_text(LOUD)
+    ran = subprocess.run(
+        [sys.executable, "-c", LOADS], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout == "result\n"
+    assert sorted(ran.stderr.splitlines()) == ["echo from a program", "message", "printed"]
+
+
+def test_a_copy_that_comes_back_from_an_import_ends_and_is_named(folder):
+    (folder / "forks.py").write_text("import os\nos.fork()\n\n\nclass Mine: pass\n")
+    (folder / "ends.py").write_text("import os\nif os.fork() == 0:\n    os._exit(0)\n\n\nclass Mine: pass\n")
+    own = os.getpid()
+    with pytest.raises(ConfigError, match=r"forks\.py, line 5: RuntimeError: it forked this process"):
+        Place.of("forks.py:Mine", folder).load()
+    assert os.getpid() == own
+    Place.of("ends.py:Mine", folder).load()

@@ -32,7 +32,7 @@ from kfeat.cli.plan import plan, protocol
 from kfeat.cli.reference import configs, kernels, maps, schema, solvers
 from kfeat.cli.results import check, explain, rows
 from kfeat.cli.run import publish, report, run
-from kfeat.errors import KfeatError
+from kfeat.errors import ConfigError, KfeatError, Terminated
 from kfeat.text import plain, plain_lines
 
 # Such a module has to be imported as a whole: `from sklearn import svm` does not load it, `svm.SVC` does.
@@ -112,6 +112,7 @@ class _Group(options.Group):
         for stream in (sys.stdout, sys.stderr):  # letters that a terminal lacks are escaped
             cast(TextIOWrapper, stream).reconfigure(errors="backslashreplace")
         try:
+            _check_working_folder()
             result = super().invoke(ctx)
             sys.stdout.flush()  # a full disk shows here, and not at exit
             return result
@@ -131,17 +132,23 @@ class _Group(options.Group):
         except KeyboardInterrupt:
             _say_what_is_kept(ctx, "interrupted")
             ctx.exit(130)
-        except _Terminated:
+        except Terminated:
             _say_what_is_kept(ctx, "terminated")
             raise
 
 
-class _Terminated(SystemExit):
-    """Raised on SIGTERM, which `kill` sends, and a queue at the end of a job."""
+def _check_working_folder() -> None:
+    """Raise ConfigError if the working folder was removed: most commands write there, and all read it."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise ConfigError(
+            f"the working folder cannot be used ({error.strerror}); `cd` to another one"
+        ) from None
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:
-    raise _Terminated(128 + number)
+    raise Terminated(128 + number)
 
 
 def _say_what_is_kept(ctx: click.Context, what: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem, FishComplete, add_completion_class
 
 from kfeat.errors import ConfigError
 from kfeat.files import known_configs
@@ -51,6 +51,13 @@ def show_json(document: Any, indent: int | None = 1) -> None:
     click.echo(json.dumps(finite, indent=indent))
 
 
+class Fish(FishComplete):
+    """Completes words with a comma, such as `--maps orf,nystrom`, which click's script cuts at the comma."""
+
+    source_template = FishComplete.source_template.replace('split ","', 'split --max 1 ","')
+
+
+add_completion_class(Fish)
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 

@@ -32,12 +32,14 @@ def check_map(ctx: click.Context, place: str, kernel: str, settings: tuple[str, 
     from kfeat import testing
     from kfeat.experiments.foreign import OtherMap
     from kfeat.experiments.yaml import parse
+    from kfeat.place import set_back
 
     exact = _component("kernel", parse(kernel, "--kernel")).build()
     feature_map = _component("map", {"name": place, **key_values(settings)}).build(kernel=exact)
     if isinstance(feature_map, OtherMap):
         feature_map = feature_map.transformer
-    report = testing.check_map(feature_map, exact, unbiased=not biased)
+    with set_back():
+        report = testing.check_map(feature_map, exact, unbiased=not biased)
     click.echo(plain_lines(str(report)))
     ctx.exit(0 if report.passed else 1)
 

@@ -321,16 +321,19 @@ def content_sha256(path: Path, limit: int | None = None) -> str:
         return known
     state = stamp_state(path)  # before, so that a file which is replaced meanwhile is hashed again
     sha256 = hashed_content(path, limit)
-    try:
-        write_stamp(path, sha256, state)
-    except OSError as error:  # a cache that cannot be written still serves; it only hashes again each time
-        logger.debug("%s: its content hash cannot be recorded (%s)", path, error)
+    write_stamp(path, sha256, state)
     return sha256
 
 
 def write_stamp(path: Path, sha256: str, state: list[int]) -> None:
-    """Record the content hash of a file in this state beside it, valid until the file is written to."""
-    stamp_path(path).write_text(json.dumps({"state": state, "sha256": sha256}))
+    """Record the content hash of a file in this state beside it, valid until the file is written to.
+
+    A cache that cannot be written still serves: the file is hashed again each time.
+    """
+    try:
+        stamp_path(path).write_text(json.dumps({"state": state, "sha256": sha256}))
+    except OSError as error:
+        logger.debug("%s: its content hash cannot be recorded (%s)", path, error)
 
 
 def stamp_path(path: Path) -> Path:

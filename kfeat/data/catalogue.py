@@ -162,13 +162,20 @@ def clean(name: str | None = None, cache: Folder = None) -> int:
 
 
 def removed(path: Path) -> int:
-    """Remove a file or folder where there is one; return the bytes it held."""
-    if path.is_dir():
-        n_bytes = sum(item.stat().st_size for item in path.rglob("*") if item.is_file())
-        shutil.rmtree(path)
-        return n_bytes
-    n_bytes = path.stat().st_size if path.is_file() else 0
-    path.unlink(missing_ok=True)
+    """Remove a file or folder where there is one, and what a killed process left of it; return the bytes.
+
+    It gets the name of an unfinished one first: if this process is killed, no half of it is used.
+    """
+    part, n_bytes = path.with_name(f"{path.name}.part"), 0
+    for left in (part, path):
+        items = [item for item in (left, *left.rglob("*")) if item.is_file()]
+        n_bytes += sum(item.stat().st_size for item in items)
+        if left is path and path.exists():
+            path.rename(part)
+        if part.is_dir():
+            shutil.rmtree(part)
+        else:
+            part.unlink(missing_ok=True)
     return n_bytes
 
 

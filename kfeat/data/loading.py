@@ -50,7 +50,7 @@ from kfeat.data.sources import (
     validated,
 )
 from kfeat.errors import ConfigError, DataError, DownloadError
-from kfeat.place import announce
+from kfeat.place import announce, code_errors, set_back
 from kfeat.text import say_once
 
 OWN_READER = 6  # raised when the user's own files are read in another way
@@ -171,11 +171,11 @@ def returned(source: LoaderSource) -> Raw:
     """Return what a loader returns; raises DataError with file and line if it fails or returns no data."""
     place = source.loader
     try:
-        values = place.load()()
+        load = place.load()
     except ConfigError as error:  # it cannot be imported
         raise DataError(str(error)) from error
-    except (Exception, SystemExit) as error:
-        raise DataError(f"{place.text} failed: {place.line_of(error)}: {error!r}") from error
+    with code_errors(place, DataError, f"{place.text} failed: "), set_back():
+        values = load()
     where, n = place.line_of(), len(values) if isinstance(values, tuple | list) else 0
     if n not in (2, 4):
         got = f"{n} values" if n else type(values).__name__

@@ -8,7 +8,6 @@ FeatureMap, Kernel or Solver are used as they are.
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
 from math import isfinite
@@ -27,7 +26,7 @@ from kfeat.kernels.base import as_operand, check_finite
 from kfeat.maps import FeatureMap
 from kfeat.memory import check_memory
 from kfeat.parameters import HANDED_IN, did_you_mean
-from kfeat.place import Place
+from kfeat.place import Place, code_errors, set_back
 from kfeat.solvers import Solver
 
 METHODS = {
@@ -122,7 +121,7 @@ class Foreign:
             taken |= {key: value for key, value in named_kernel(kernel).items() if key in known}
         if self.part == "solver" and not self.needs_kernel:
             taken = {name: value for name, value in taken.items() if name == "random_state"}
-        with code_errors(self.place):
+        with code_errors(self.place), set_back():
             made = self.place.load()(**{**taken, **parameters})
         if isinstance(made, FeatureMap | Kernel | Solver):
             return made
@@ -149,17 +148,6 @@ def named_kernel(kernel: Any) -> dict[str, Any]:
         name, parameters = _NAMES[type(kernel)]
         return {"kernel": name, **{key: getattr(kernel, key) for key in parameters}}
     return {"kernel": lambda x, y: float(kernel(x[None], y[None])[0, 0])}
-
-
-@contextmanager
-def code_errors(place: Place) -> Iterator[None]:
-    """Raise CodeError, with the file and line, for any error of the code of a place."""
-    try:
-        yield
-    except CodeError:
-        raise
-    except Exception as error:
-        raise CodeError(f"{place.line_of(error)}: {type(error).__name__}: {error}") from error
 
 
 def refuse(place: Place, what: str) -> NoReturn:

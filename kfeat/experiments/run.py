@@ -23,6 +23,7 @@ from kfeat.experiments.quantities import PARTS
 from kfeat.experiments.row import Row, gathered_rows, read_rows
 from kfeat.experiments.schedule import Engine, ExperimentRun, Observer, Scheduler
 from kfeat.experiments.setting import check_tasks, known_task
+from kfeat.place import set_back
 from kfeat.text import say_once
 
 
@@ -55,8 +56,9 @@ def check_kernels(kernels: Sequence[Component], raw: Raw) -> None:
     """Raise DataError for rows that are strings, if a kernel needs vectors or is no kernel on these rows."""
     X = raw.parts["train"].X
     for kernel in kernels if holds_strings(X) else ():
-        built = kernel.build()
-        built.resolve(built.operand(X))
+        with set_back():
+            built = kernel.build()
+            built.resolve(built.operand(X))
 
 
 def plan_from_rows(

@@ -50,8 +50,12 @@ def run_trial(
 
     `alone` says that no other trial runs at the same time. The row is `timed` if, in addition, the rest of
     the machine was idle and the cap on threads held. Bad data raise DataError, since all rows would be wrong;
-    but with random splits only this row fails, since the next split may be good.
+    but with random splits only this row fails, since the next split may be good. Code by its place that
+    cannot be imported raises ConfigError: another machine may have it.
     """
+    for item in (trial.own_kernel, *trial.components.values()):
+        if item and item.place:
+            item.place.load()
     try:
         data = load_data(trial, mirror=mirror, offline=offline)
     except DataError as error:
@@ -138,7 +142,7 @@ def _feature_bytes(Z: Any, n: int, own: Callable[[int, int, int], float]) -> int
     return int(n * in_row * (Z.dtype.itemsize + Z.indices.itemsize) + 8 * D + own(n, in_row, 1))
 
 
-def failure(error: Exception) -> dict[str, Any]:
+def failure(error: BaseException) -> dict[str, Any]:
     """Return the fields of a row for an error that ended its trial; the log has the traceback."""
     log.debug("a trial failed", exc_info=error)
     return {"status": "failed", "reason": f"{type(error).__name__}: {error}"}

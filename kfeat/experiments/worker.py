@@ -4,6 +4,8 @@ A trial is pickled and only the child unpickles it, since that imports the libra
 solver. In a Dask worker this import took seconds before the first child began.
 """
 
+import gc
+import logging
 import os
 import pickle
 import signal
@@ -14,10 +16,15 @@ from multiprocessing.connection import Connection
 from time import perf_counter
 from typing import Any
 
+import psutil
+
 from kfeat.child import Child
 from kfeat.errors import EngineError, KfeatError
 from kfeat.experiments.clock import TEST_PHASES, Phase, busy_seconds, was_idle
 from kfeat.experiments.row import Row
+from kfeat.text import say_once
+
+LEAK = 1 << 29  # bytes that foreign code keeps after its trials: more than most libraries take
 
 
 @dataclass(frozen=True)
@@ -75,9 +82,14 @@ class Worker(Child):
             return self._died()
         if kind == "error":
             raise value
-        if kind == "row":
+        if kind in ("row", "last row"):
+            if kind == "last row":  # the next trial gets a fresh process
+                self.kill()
             return dict(value)
-        self._phase = value
+        if kind == "left":
+            say_once(logging.WARNING, value)
+        else:
+            self._phase = value
         return None
 
     def _died(self) -> Row:
@@ -133,6 +145,7 @@ def _prepare(connection: Connection, options: WorkerOptions) -> Callable[[bytes]
     """Return what the process does with a pickled trial: it sends the row, or an error."""
     from kfeat.experiments.clock import give_memory_back
     from kfeat.experiments.trial import failure, header, run_trial
+    from kfeat.place import loaded_code
 
     if options.folder and os.path.isdir(options.folder):
         if cache := os.environ.get("KFEAT_CACHE"):  # relative to the folder of a Dask worker
@@ -161,11 +174,28 @@ def _prepare(connection: Connection, options: WorkerOptions) -> Callable[[bytes]
             )  # fmt: skip
         except KfeatError as error:
             return "error", error
-        except Exception as error:
+        except BaseException as error:  # foreign code may raise KeyboardInterrupt, too; Ctrl-C is blocked
             return "row", header(trial) | failure(error)
 
     def answer(pickled: bytes) -> None:
-        connection.send(outcome(pickled))
+        kind, value = outcome(pickled)
         give_memory_back()  # other processes may need it now
+        if kind == "row" and (code := loaded_code()):
+            gc.collect()
+            kept = memory_in_use() - at_start
+            if kept > LEAK:
+                names = " or ".join(place.text for place in code)
+                connection.send(("left", f"{names} keeps {kept / 1e6:,.0f} MB of memory after a trial"))
+            # Code of a file may leave anything behind: another folder, threads, patched libraries.
+            if kept > LEAK or not all(place.installed for place in code):
+                kind = "last row"
+        connection.send((kind, value))
 
+    at_start = memory_in_use()
     return answer
+
+
+def memory_in_use() -> int:
+    """Return the bytes of memory that this process holds for itself, without files that it maps."""
+    memory = psutil.Process().memory_info()
+    return int(memory.rss - getattr(memory, "shared", 0))

@@ -558,7 +558,9 @@ def _read(file: IO[bytes]) -> KernelModel:
     if (width, model.coding_.width) != (D, model.n_features_in_):
         raise ModelError("the numbers of its features do not match")
     # A model whose parts are missing or do not match fails here, and not when it is used.
-    model.outputs(np.zeros((1, d)), ["predict", *filter(partial(hasattr, model), TITLE)], coded=True)
+    row, methods = np.zeros((1, d)), ["predict", *filter(partial(hasattr, model), TITLE)]
+    _check_labels(model)
+    _check_shapes(model, model.outputs(row, methods, coded=True))
     describe(model, Path(file.name))
     return model
 
@@ -579,6 +581,23 @@ def _check(part: Any, most: int) -> None:
         for inner in values:
             if isinstance(inner, dict) or type(inner).__module__.startswith("kfeat."):
                 _check(inner, most)
+
+
+def _check_labels(model: KernelModel) -> None:
+    """Raise ModelError unless a classifier has at least two labels, each once, and its solver has as many."""
+    if classifies(model.solver_):
+        own, shown = model.solver_.classes_.tolist(), model.classes_.tolist()
+        if len(own) < 2 or own != sorted(set(own)) or len({*shown}) != len(own) or len(shown) != len(own):
+            raise ModelError(f"its labels, {shown!s:.100}, do not match its solver's, {own!s:.100}")
+
+
+def _check_shapes(model: KernelModel, outputs: Mapping[str, NDArray[Any]]) -> None:
+    """Raise ModelError unless the outputs of one row are a label or value, and a number for each class."""
+    n = len(model.classes_) if classifies(model.solver_) else 0
+    shapes = {"predict": (1,), "decision_function": (1,) if n == 2 else (1, n), "predict_proba": (1, n)}
+    for method, output in outputs.items():
+        if output.shape != shapes[method]:
+            raise ModelError(f"its {method} has the shape {output.shape}, not {shapes[method]}")
 
 
 def _check_solver(solver: Any) -> None:

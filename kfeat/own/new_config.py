@@ -15,7 +15,7 @@ from kfeat.data.formats.tables import roles
 from kfeat.data.inspection import class_counts, columns_of, table_of, useless
 from kfeat.data.protocol import split_indices
 from kfeat.errors import ConfigError, DataError
-from kfeat.experiments.component import experiment_name
+from kfeat.experiments.component import experiment_name, one_line
 from kfeat.kernels import Gaussian
 from kfeat.survey.advice import RULE, Advice
 from kfeat.text import in_yaml, plain
@@ -60,6 +60,10 @@ def new_config(
     almost only different words, and DataError where the file cannot be read, or a column does not do.
     """
     experiment_name(path.resolve())  # refuses a name that no folder of rows can have
+    try:
+        one_line(data.name)
+    except ValueError as error:
+        raise ConfigError(f"{data}: no config can have this file's name: {error}; rename the file") from None
     places: dict[str, str | int] = dict(by or {})
     if reading.header is False:
         places = {kind: int(name) if name.isdigit() else name for kind, name in (by or {}).items()}
@@ -169,7 +173,8 @@ def config_text(
         remarks = [*remarks, told, "# `--metric roc_auc` compares how well the rows are ordered instead."]
     chosen, mapped, exact = _solvers(raw, n_train, weighted="weight" in protocol)
     return TEMPLATE.format(
-        name=plain(raw.name), n=n, d=d, s="s" * (d != 1), task=plain(_task(raw)), path=path, why=why,
+        name=plain(raw.name), n=n, d=d, s="s" * (d != 1), task=plain(_task(raw)), path=plain(str(path)),
+        why=why,
         remarks="".join(f"{plain(line)}\n" for line in remarks),
         title=in_yaml(raw.name.replace("$", " ").replace(chr(92), " ")),
         dataset=in_yaml(dict(dataset)), protocol=in_yaml({"scale": scale, **protocol}),

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from kfeat.errors import ParameterError, UnsupportedKernelError
+from kfeat.errors import ParameterError, Terminated, UnsupportedKernelError
 from kfeat.kernels import Kernel
 from kfeat.kernels.base import canonical
 from kfeat.testing.outcomes import NotEnumerableError, outcomes
@@ -443,11 +443,11 @@ PROMISES: dict[str, Callable[[_Setting], Outcome]] = {
 def _checked(setting: _Setting, promise: str, check: Callable[[_Setting], Outcome]) -> Check:
     try:
         return Check(promise, *check(setting))
-    except (ParameterError, UnsupportedKernelError):
+    except (ParameterError, UnsupportedKernelError, KeyboardInterrupt, Terminated):
         raise
     except _Verdict as verdict:
         return Check(promise, *verdict.args)
-    except Exception as error:
+    except BaseException as error:
         frames, module = extract_tb(error.__traceback__), sys.modules.get(type(setting.map).__module__)
         of_map = [frame for frame in frames if frame.filename == getattr(module, "__file__", None)]
         frame = (of_map or frames)[-1]

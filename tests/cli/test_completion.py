@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.shell_completion import ShellComplete
+from click.shell_completion import ShellComplete, get_completion_class
 
 from kfeat.cli import main
 from kfeat.cli.options import dataset_names
@@ -71,3 +71,9 @@ def test_configs_and_datasets_are_completed_without_slow_imports(tmp_path):
         )
         assert done.stdout.splitlines()[-1] == "[]", done.stdout
         assert done.stdout.startswith("plain,"), done.stderr
+
+
+def test_fish_does_not_cut_a_list_at_its_commas():
+    """The script gets `plain,orf,tensor_sketch`."""
+    fish = get_completion_class("fish")
+    assert 'string split --max 1 ","' in fish(main, {}, "kfeat", "_KFEAT_COMPLETE").source()

@@ -411,3 +411,83 @@ def test_two_dask_workers_give_the_same_rows():
     )
     assert here == there
     assert len(here) == 8
+
+
+ODD = """
+import builtins, locale, os, signal, sys, threading, time
+import numpy as np
+from my import Mine
+
+
+class Odd(Mine):
+    def __init__(self, does="", n_components=20, random_state=None):
+        super().__init__(n_components, random_state=random_state)
+        self.does = does
+
+    def transform(self, X):
+        exec(self.does)
+        return super().transform(X)
+"""
+RUINS = (
+    "os.chdir('/'); os.umask(0o777); os.environ.clear(); sys.path.clear(); sys.stdout = sys.stderr = None; "
+)
+RUINS += "np.seterr(all='raise'); threading.Thread(target=time.sleep, args=(999,)).start(); "
+RUINS += "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+
+
+def odd(does):
+    """Run a map that does this in `transform`, and ORF after it; return their two rows."""
+    Path("odd.py").write_text(ODD)
+    data = np.random.default_rng(0).random((60, 3))
+    np.savetxt("own.csv", np.c_[data, data[:, 0] > 0.5], delimiter=",", header="a,b,c,y", comments="")
+    maps = [{"name": "odd.py:Odd", "does": does}, {"name": "orf", "n_components": 20}]
+    source = {"path": "own.csv", "target": "y"}
+    split = {"split": {"kind": "stratified", "train": 0.8, "seed": 0}}
+    kfeat("run", config(maps=maps, dataset=source, protocol=split))
+    lines = Path("runs/own/trials.jsonl").read_text().splitlines()
+    assert len(lines) == 2
+    return sorted(map(json.loads, lines), key=lambda row: ":" not in row["map"]["name"])
+
+
+def test_what_a_map_does_to_its_process_is_gone_in_the_next_trial():
+    _, orf = odd(RUINS)
+    assert orf["status"] == "done", orf["reason"]
+
+
+@pytest.mark.parametrize(
+    ("does", "reason"),
+    [
+        ("sys.exit(0)", "odd.py, line 13: SystemExit: 0"),
+        ("raise GeneratorExit('now')", "GeneratorExit: now"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("os._exit(0)", "the process died (exit status 0)"),
+        (
+            "os.fork()",
+            "RuntimeError: it forked this process, and the copy came back; end the copy with os._exit",
+        ),
+        ("os.fork() or sys.exit(3)", "it forked this process, and the copy came back"),
+        # The copy would keep the connection open, so that nobody saw that its parent is gone.
+        ("os.fork() and os._exit(5); time.sleep(30); os._exit(0)", "the process died (exit status 5)"),
+    ],
+)
+def test_a_map_that_ends_or_doubles_its_process_is_a_failed_row(does, reason):
+    own, orf = odd(does)
+    assert own["status"] == "failed"
+    assert reason in own["reason"]
+    assert orf["status"] == "done"
+
+
+def test_a_map_that_keeps_memory_is_named(caplog):
+    own, orf = odd("builtins.kept = np.ones(2**27)")
+    assert (own["status"], orf["status"]) == ("done", "done")
+    assert any(
+        re.match(r"odd\.py:Odd keeps [\d,]+ MB of memory after a trial", said) for said in caplog.messages
+    )
+
+
+def test_what_code_prints_is_not_in_the_json():
+    Path("my.py").write_text("print('PRINTED')\nimport os\nos.system('echo PRINTED')\n" + SOURCE)
+    command = [sys.executable, "-m", "kfeat", "plan", config(), "--format", "json"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(ran.stdout)["totals"]["trials"] == 1
+    assert ran.stderr.count("PRINTED") == 2

@@ -4,10 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from kfeat.cli.main import POSTPONED
 from kfeat.experiments.row import write_rows
 from tests.cells import fake_row, planned
-from tests.cli.commands import kfeat
+from tests.cli.commands import kfeat, refusal
 
 # A module whose loading is postponed stands in sys.modules, as one of another class than ModuleType.
 CODE = """
@@ -31,6 +33,16 @@ from sklearn import svm
 svm.SVC
 print(sorted(loaded(names)))
 """
+
+
+@pytest.mark.parametrize("command", [["configs"], ["plan", "/none.yaml"], ["data", "list"], ["maps"]])
+def test_a_working_folder_that_is_gone_is_said_in_a_sentence(command, tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert refusal(*command).startswith(
+        "kfeat: the working folder cannot be used (No such file or directory)"
+    )
 
 
 def test_a_finished_run_and_a_check_load_nothing_that_they_do_not_use(write):

@@ -40,6 +40,24 @@ def fetched(entered, tmp_path):
     return raw
 
 
+def test_a_cache_that_cannot_be_written_is_verified(fetched, tmp_path):
+    (file,) = [path for _, path, _ in describe("toy", cache=tmp_path).files][:1]
+    stamp_path(file).unlink(missing_ok=True)
+    stamp_path(file).mkdir()  # no file can be written there, by root either
+    assert verify("toy", cache=tmp_path).fetched
+
+
+def test_a_removal_that_is_killed_leaves_nothing_that_is_used(fetched, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", lambda folder: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            clean("toy", cache=tmp_path)
+    (left,) = (tmp_path / "toy").glob("arrays-*.part")
+    assert not left.with_suffix("").exists()
+    assert clean("toy", cache=tmp_path) > 0
+    assert not [path for path in (tmp_path / "toy").iterdir() if path.suffix != ".lock"]
+
+
 def test_every_entry_is_whole():
     by_path = {}
     papers = {"adult", "mnist", "gisette", "covertype", "cpu", "census", "years", "nursery", "spambase"}

@@ -121,9 +121,9 @@ def test_two_parts_are_the_official_split_and_one_part_is_split_by_the_protocol(
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("1 / 0", "my_data.py:load failed: my_data.py, line 16: ZeroDivisionError('division by zero')"),
+        ("1 / 0", "my_data.py:load failed: my_data.py, line 16: ZeroDivisionError: division by zero"),
         ("raise SystemExit(3)", "my_data.py:load failed: my_data.py, line 16: SystemExit(3)"),
-        ("json.loads('?')", "my_data.py:load failed: my_data.py, line 16: JSONDecodeError('Expecting value"),
+        ("json.loads('?')", "my_data.py:load failed: my_data.py, line 16: JSONDecodeError: Expecting value"),
         (
             "pass",
             "line 15: expected (X, y) or (X_train, y_train, X_test, y_test), got NoneType",

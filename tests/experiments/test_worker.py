@@ -6,11 +6,13 @@ from multiprocessing import active_children
 
 import psutil
 import pytest
+import yaml
 
-from kfeat.errors import EngineError
+from kfeat.errors import ConfigError, EngineError
 from kfeat.experiments import worker as module
 from kfeat.experiments.row import within_threads
 from kfeat.experiments.worker import Worker, WorkerOptions, give_to_worker
+from tests.cells import planned
 from tests.experiments.stand_ins import Pools, Quick, stand_ins
 
 OPTIONS = WorkerOptions(offline=True)
@@ -126,6 +128,23 @@ def test_a_trial_that_cannot_be_unpickled_is_no_row(write):
         with pytest.raises(EngineError, match=r"cannot read it \(.*\); it needs the same kfeat"):
             awaited(worker)
     assert row_of(worker, *stand_ins(write, Quick()))["status"] == "done"
+    worker.kill()
+
+
+def test_code_that_is_not_on_this_machine_is_an_error_and_no_row(write, tmp_path):
+    """Another Dask worker may have the file."""
+    (tmp_path / "gone.py").write_text(
+        "class Mine:\n    def fit(self, X): pass\n    def transform(self, X): pass\n"
+    )
+    path = write()
+    content = yaml.safe_load(path.read_text())
+    path.write_text(yaml.safe_dump(content | {"maps": [{"name": "gone.py:Mine"}]}))
+    trial = next(trial for trial in planned(path) if trial.map)
+    (tmp_path / "gone.py").unlink()
+    worker = Worker(OPTIONS)
+    assert worker.start(pickle.dumps(trial))
+    with pytest.raises(ConfigError, match=r"gone\.py: this file of code cannot be read"):
+        awaited(worker)
     worker.kill()
 
 

@@ -250,3 +250,24 @@ def test_no_other_estimator_of_scikit_learn_is_kept(tmp_path):
     model = KernelModel(solver=LogisticRegression()).fit(X, y)
     with pytest.raises(ModelError, match="cannot hold the solver LogisticRegression"):
         model.save(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("part", "labels"),
+    [("solver_", [0]), ("solver_", [1, 0]), ("solver_", [0, 0]), ("solver_", [0, 1, 2]), ("model", ["a"]),
+     ("model", [1, 1])],
+)  # fmt: skip
+def test_labels_that_do_not_match_are_refused_when_the_model_is_loaded(part, labels, tmp_path):
+    model = KernelModel(solver=Newton()).fit(X, y)
+    (model.solver_ if part == "solver_" else model).classes_ = np.array(labels)
+    model.save(tmp_path / "forged")
+    with pytest.raises(ModelError, match=r"its labels, .*, do not match its solver's"):
+        load_model(tmp_path / "forged")
+
+
+def test_labels_without_a_score_are_refused_when_the_model_is_loaded(tmp_path):
+    model = KernelModel(solver=Newton()).fit(X, y)
+    model.classes_ = model.solver_.classes_ = np.array([0, 1, 2])
+    model.save(tmp_path / "forged")
+    with pytest.raises(ModelError, match=r"its decision_function has the shape \(1,\), not \(1, 3\)"):
+        load_model(tmp_path / "forged")
