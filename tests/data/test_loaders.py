@@ -122,7 +122,7 @@ def test_two_parts_are_the_official_split_and_one_part_is_split_by_the_protocol(
     ("body", "message"),
     [
         ("1 / 0", "my_data.py:load failed: my_data.py, line 16: ZeroDivisionError: division by zero"),
-        ("raise SystemExit(3)", "my_data.py:load failed: my_data.py, line 16: SystemExit(3)"),
+        ("raise SystemExit(3)", "my_data.py:load failed: my_data.py, line 16: SystemExit: 3"),
         ("json.loads('?')", "my_data.py:load failed: my_data.py, line 16: JSONDecodeError: Expecting value"),
         (
             "pass",
@@ -184,7 +184,7 @@ def test_what_cannot_be_imported_is_said_too(toy):
     source = toy("return X, y")
     with pytest.raises(DataError, match=r"my_data.py has no 'lod' \(did you mean 'load'\?\)"):
         load_raw({"loader": "my_data.py:lod"})
-    with pytest.raises(DataError, match=r"my_data.py:y failed: .*my_data.py: TypeError\(.*not callable"):
+    with pytest.raises(DataError, match=r"my_data.py:y failed: .*my_data.py: TypeError: .*not callable"):
         load_raw({"loader": "my_data.py:y"})
     with pytest.raises(
         ConfigError, match=r"dataset.function.loader: none.py: this file of code cannot be read"
