@@ -274,5 +274,16 @@ def announce(place: Place, named_by: str) -> None:
 
 
 def entry_points(group: str) -> Mapping[str, str]:
-    """Return the places that installed packages register in a group such as `kfeat.maps`, by short name."""
-    return {point.name: point.value.replace(" ", "") for point in metadata.entry_points(group=group)}
+    """Return the places that installed packages register in a group such as `kfeat.maps`, by short name.
+
+    What is no place is left out with a warning, so that one package does not stop commands that need others.
+    """
+    places = {}
+    for point in metadata.entry_points(group=group):
+        place = point.value.partition("[")[0].replace(" ", "")  # without extras
+        if _FORM.fullmatch(place):
+            places[point.name] = place
+        else:
+            what = f"a package registers '{point.name}' in {group} as '{point.value}'"
+            say_once(logging.WARNING, f"{what}, which is left out; expected package.module:Class")
+    return places

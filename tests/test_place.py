@@ -175,3 +175,13 @@ def test_a_copy_that_comes_back_from_an_import_ends_and_is_named(folder):
         Place.of("forks.py:Mine", folder).load()
     assert os.getpid() == own
     Place.of("ends.py:Mine", folder).load()
+
+
+def test_what_a_package_registers_and_is_no_place_is_left_out_with_a_warning(tmp_path, monkeypatch, caplog):
+    (tmp_path / "odd-1.0.dist-info").mkdir()
+    (tmp_path / "odd-1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
+    listed = "[kfeat.maps]\nodd = a_module\nmore = a_module.b : Map [extra]\n"
+    (tmp_path / "odd-1.0.dist-info/entry_points.txt").write_text(listed)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert entry_points("kfeat.maps") == {"more": "a_module.b:Map"}
+    assert "a package registers 'odd' in kfeat.maps as 'a_module', which is left out" in caplog.text
