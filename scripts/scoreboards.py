@@ -74,7 +74,7 @@ def papers(judgements: Sequence[Judgement], findings: Iterable[tuple[str, str, s
             shares += [tally.get(kind, {}).get(REPRODUCED, 0) for kind in (KINDS["stand_in"], LATE)]
             lines.append([link, *map(str, shares)])
     numbers, claims = ["numbers: agree", "compatible"], ["claims: agree", "open"]
-    weaker = ["agree on stand-in data", "agree with a late bound"]
+    weaker = ["agree on substitute data", "agree, threshold set after seeing results"]
     headers = ["paper", *numbers, "differ", "missing", *claims, "differ", "missing", *weaker]
     return "\n\n".join([bullets(told, str), Table(headers, lines).markdown(str)])
 

@@ -49,10 +49,10 @@ def advise(
     data: str, target: str | None, budget: float, rows: int | None, form: str, mirror: str | None,
     offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Say which map to begin with on DATA, the name of a dataset or a file of yours, and at which size.
+    """Recommend a map and its size for DATA, the name of a dataset or a file of yours.
 
-    It is the rule of thumb that loses least on the published study of 23 data sets. It says what the map
-    costs, and what this and other rules lose.
+    The recommendation is a rule of thumb. The output has the estimated cost, and what this rule and others
+    lost on the published study of 23 data sets.
     """
     from kfeat.data import load_raw
     from kfeat.data.dataset import Reading

@@ -264,19 +264,25 @@ def sentences(
     use = f"the Gaussian kernel, the map {in_yaml(found.entry)}, and {linear}"
     if found.entry is None:
         use = f"{linear} on the scaled features: no map of the rule fits the rows and the budget"
-    own, *more = (f"{mean:.0%} [{low:.0%}, {high:.0%}]" + ", which shows nothing" * (low <= 0)
-                  for mean, (low, high) in (regret, *others.values()))  # fmt: skip
-    told = "; ".join(f"{rule}, {words}" for rule, words in zip(others, more, strict=True))
+    mean, (low, high) = regret
+    told = "; ".join(f"{rule} {_more(*more)}" for rule, more in others.items())
     return [
         f"{raw.name}: {n:,} training rows, {raw.n_features:,} features, {raw.task}.",
         *imbalance(raw),
         f"Use {use}.",
         f"Expect about {_time(found.seconds)} of CPU time to map and train, by the rows of {found.like}.",
-        f"Why: within 0.1 to 30 s {RULE} lost {own} of the best gain over the linear model, on the data sets "
-        f"of the study ({PAGE}). Others lost more by: {told}.",
-        "Neither rows, features, density nor spectrum told where Nystrom leads: `kfeat tune` compares "
-        "methods on your rows, and chooses gamma and C.",
+        f"Why: this is a rule of thumb ({RULE}). Within 0.1 to 30 s it lost {mean:.0%} of the best gain over "
+        f"the linear model (95% CI {low:.0%} to {high:.0%}), averaged over the data sets of the study ({PAGE}).",
+        f"Other rules lost more (+) or less (-) than this one: {told}.",
+        "Number of rows, number of features, density and spectrum do not predict where Nystrom wins: "
+        "`kfeat tune` compares methods on your rows, and chooses gamma and C.",
     ]
+
+
+def _more(mean: float, ends: tuple[float, float]) -> str:
+    """Return by how much more a rule loses, with its interval."""
+    low, high = ends
+    return f"{mean:+.0%} (CI {low:+.0%} to {high:+.0%}{': inconclusive' * (low <= 0 <= high)})"
 
 
 def imbalance(raw: Raw) -> list[str]:

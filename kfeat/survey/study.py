@@ -166,7 +166,7 @@ def within(of: pd.DataFrame, kernel: str, n: int, budget: float) -> pd.DataFrame
         methods.append(FEWER)
     chosen = pd.concat([best, fewer.assign(method=FEWER)]).set_index(["dataset", "method"])
     pairs = pd.MultiIndex.from_product([known.index, methods], names=["dataset", "method"])
-    lines = chosen[["D", "score", "predict", "held_out"]].reindex(pairs).reset_index()
+    lines = chosen[["D", "score", "seconds", "predict", "held_out"]].reindex(pairs).reset_index()
     lines = lines.join(known, on="dataset")
     return share_recovered(lines.assign(D=lines["D"].fillna(0), score=lines["score"].fillna(lines[LINEAR])))
 

@@ -30,10 +30,13 @@ def test_advice_names_a_map_its_cost_and_what_rules_lose(own):
     )
     assert "Expect about 0.4 s of CPU time to map and train, by the rows of n.\n" in output
     assert re.search(
-        r"Why: within 0.1 to 30 s Nystrom with 256 landmarks lost \d+% \[-?\d+%, \d+%\] of the best gain",
+        r"Why: this is a rule of thumb \(Nystrom with 256 landmarks, with 64 or a linear model where these "
+        r"take too long\)\. Within 0\.1 to 30 s it lost \d+% of the best gain over the linear model "
+        r"\(95% CI -?\d+% to \d+%\)",
         output,
     )
-    assert re.search(r"Others lost more by: random Fourier features with 1,024 columns, -?\d+% \[", output)
+    assert re.search(r"random Fourier features with 1,024 columns [+-]\d+% \(CI [+-]\d+% to [+-]\d+%", output)
+    assert "loses least" not in output + succeed("advise", "--help").output
 
 
 def test_more_rows_and_the_same_budget_need_a_smaller_map_or_none(own):

@@ -45,12 +45,17 @@ def test_the_regret_of_a_rule_is_what_it_loses_against_the_best_that_fits():
     # On n the first two budgets fit 64 columns, the third 256, and the others 1,024; 30 points are the most.
     best = np.array([10, 10, 15, 18, 18, 18]) / 30
     assert len(best) == len(BUDGETS)
-    assert lost.loc["n", RULE] == pytest.approx((best - np.array([0, 0, 15, 15, 15, 15]) / 30).mean())
+    # The rule as it is given: 64 landmarks where 256 take too long.
+    assert lost.loc["n", RULE] == pytest.approx((best - np.array([10, 10, 15, 15, 15, 15]) / 30).mean())
+    fourier = "random Fourier features with 1,024 columns"  # without a smaller size
+    assert lost.loc["n", fourier] == pytest.approx((best - np.array([0, 0, 0, 18, 18, 18]) / 30).mean())
     assert lost.loc["n", "the linear model"] == pytest.approx(best.mean())
     assert lost.loc["n", "boosting"] == pytest.approx(best.mean() + 4 / 6)  # its share is cut to -1
     sampler = (best - np.array([0, 0, 0, 30, 30, 30]) / 30).clip(0)
     assert lost.loc["n", "scikit-learn's RBFSampler with 1,000 columns"] == pytest.approx(sampler.mean())
-    assert lost.loc["w", RULE] == pytest.approx((10 + 3 + 3) / 30 / 6)  # twice as slow
+    assert lost.loc["w", RULE] == pytest.approx((3 + 3) / 30 / 6)  # twice as slow
+    largest = "the largest Nystrom that fits, up to 1,024 landmarks"
+    assert lost.loc["w", largest] == lost.loc["w", RULE]  # 256 are the most here
 
 
 def test_the_other_rules_are_compared_with_the_advised_one():
@@ -63,11 +68,13 @@ def test_the_other_rules_are_compared_with_the_advised_one():
     assert low < mean < high
 
 
-def test_each_data_set_left_out_the_others_choose_the_advised_rule(monkeypatch):
-    """So its regret is not smaller for having been chosen on the same data."""
+def test_only_the_largest_nystrom_loses_less_than_the_advised_rule(monkeypatch):
+    """The advice must not claim to lose least."""
     monkeypatch.undo()
-    (_, (low, high)), _ = skill()
+    (_, (low, high)), others = skill()
     assert 0 < low < high < 0.5
+    assert [rule for rule, (mean, _) in others.items() if mean < 0] == [
+        "the largest Nystrom that fits, up to 1,024 landmarks"
+    ]
     lost = regrets(pd.concat([shipped("study"), shipped("rules")]))
     assert len(lost) == 23
-    assert {lost.drop(index=name).mean().idxmin() for name in lost.index} == {RULE}
