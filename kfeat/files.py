@@ -13,6 +13,7 @@ from typing import IO
 
 from kfeat.errors import KfeatError, ModelError, StoreError
 
+SUFFIXES = (".yaml", ".yml")  # of configs
 ADVICE = "; free some space, or choose another folder"
 
 log = logging.getLogger(__name__)
@@ -22,6 +23,13 @@ def known_configs() -> Path:
     """Return the folder of the configs that come with kfeat: beside its modules, or in a clone above them."""
     package = Path(__file__).parent
     return next(filter(Path.is_dir, (package / "configs", package.parent / "configs")), package)
+
+
+def names_beside(path: Path) -> list[str]:
+    """Return the names in the folder of a path, for a message about a path that does not exist."""
+    with suppress(OSError):
+        return sorted(os.listdir(path.parent))
+    return []
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Texts for messages: logged once, safe to print on a terminal, or written as YAML."""
+"""Texts for messages: counts, logged once, safe to print on a terminal, or written as YAML."""
 
 import logging
 import re
@@ -14,6 +14,12 @@ logger = logging.getLogger("kfeat")
 def say_once(level: int, message: str) -> None:
     """Log a message only the first time that it occurs in this process."""
     logger.log(level, message)
+
+
+def counted(number: int, nouns: str) -> str:
+    """Return a number with its noun, given in the plural: `1 row`, `2,400 rows`, `1 class`."""
+    one = nouns.removesuffix("es") if nouns.endswith(("classes", "switches")) else nouns.removesuffix("s")
+    return f"{number:,} {one if number == 1 else nouns}"
 
 
 def plain(text: str) -> str:

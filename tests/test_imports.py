@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "data": FOUNDATION,
     "experiments": {*FOUNDATION, "kernels", "diagnostics", "maps", "solvers", "data"},
     "analysis": {"errors", "parameters", "text", "data", "experiments"},
-    "survey": {"errors", "files", "experiments", "analysis"},
+    "survey": {"errors", "text", "files", "experiments", "analysis"},
     "own": {*FOUNDATION, "kernels", "maps", "solvers", "data", "experiments", "survey"},
     "render": {"data", "errors", "text", "files", "experiments", "own", "analysis"},
     "__main__": {"cli"},

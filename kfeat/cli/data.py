@@ -11,7 +11,7 @@ import click
 
 from kfeat.cli import options
 from kfeat.errors import ConfigError, KfeatError
-from kfeat.text import as_yaml, plain, plain_lines
+from kfeat.text import as_yaml, counted, plain, plain_lines
 
 if TYPE_CHECKING:
     from kfeat.data import Status
@@ -179,7 +179,7 @@ def _report_text(report: Mapping[str, Any]) -> str:
     from kfeat.render.table import Table, terminal_width
 
     columns = report["columns"]
-    lines = [f"{report['file']}: {report['format']}, {report['n_bytes']:,} bytes"]
+    lines = [f"{report['file']}: {report['format']}, {counted(report['n_bytes'], 'bytes')}"]
     if columns:
         keys = ("name", "holds", "n_missing", "values", "becomes")
         rows = [[_cell(column[key]) for key in keys] for column in columns[:MOST_COLUMNS]]

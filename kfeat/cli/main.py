@@ -13,8 +13,8 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from errno import EIO, ENOSPC
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
@@ -95,11 +95,39 @@ class _ToStderr(logging.Handler):
             print(self.format(record), file=sys.stderr)  # click.echo would bypass rich's display
 
 
+@contextmanager
+def _wrong_usage_in_one_sentence() -> Iterator[None]:
+    """Print click's errors of usage as other errors: what is wrong, and what to do."""
+    try:
+        yield
+    except click.UsageError as error:
+        if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # click 8.2 and later
+            raise
+        command = error.ctx.command_path if error.ctx else "kfeat"
+        click.echo(f"kfeat: {plain_lines(_sentence(error))}; see `{command} --help`", err=True)
+        raise click.exceptions.Exit(2) from None
+
+
+def _sentence(error: click.UsageError) -> str:
+    """Return an error without click's dialect: `--jobs: expected a number`, `--kernel: missing`."""
+    if isinstance(error, click.BadParameter) and error.param is not None and error.ctx is not None:
+        hint = error.param.get_error_hint(error.ctx).replace("'", "")
+        problem = "missing" if isinstance(error, click.MissingParameter) else error.message
+        return f"{hint}: {problem.removesuffix('.')}"
+    message = error.format_message().removesuffix(".").replace(". (Did", " (did")
+    return message[0].lower() + message[1:] if message[:2].istitle() else message
+
+
 class _Group(options.Group):
     """Groups its commands by purpose; an error that a user can correct prints a sentence and exits with 2."""
 
     def sections(self) -> Mapping[str, Iterable[click.Command]]:
         return COMMANDS
+
+    def make_context(self, *given: Any, **extra: Any) -> click.Context:
+        """Parse the options in front of the command; a wrong one prints a sentence and exits with 2."""
+        with _wrong_usage_in_one_sentence():
+            return super().make_context(*given, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; Ctrl-C exits with 130, SIGTERM with 143, an error of data or disks with 2."""
@@ -113,7 +141,8 @@ class _Group(options.Group):
             cast(TextIOWrapper, stream).reconfigure(errors="backslashreplace")
         try:
             _check_working_folder()
-            result = super().invoke(ctx)
+            with _wrong_usage_in_one_sentence():
+                result = super().invoke(ctx)
             sys.stdout.flush()  # a full disk shows here, and not at exit
             return result
         except KfeatError as error:

@@ -293,7 +293,7 @@ def takes_experiments(
             from kfeat.experiments.config import load_experiment
 
             if not configs and not others["every"]:
-                raise click.UsageError("Missing argument 'CONFIGS...'; --all takes those in configs/")
+                raise click.UsageError("CONFIGS...: missing; --all takes those in configs/")
             if data:
                 others["access"] = {name: others.pop(name) for name in ("mirror", "offline")}
             chosen: Any = {"repeats": repeats, "maps": map_names(maps), "exact": not no_exact}
@@ -350,7 +350,7 @@ def listed(experiments: Iterable[Any]) -> str:
 
 def _below(folder: Path) -> list[Path]:
     """Return the configs below a folder, except hidden files and files in hidden folders."""
-    from kfeat.experiments.yaml import SUFFIXES
+    from kfeat.files import SUFFIXES
 
     paths = [path for suffix in SUFFIXES for path in folder.rglob(f"[!_]*{suffix}")]
     return sorted(

@@ -17,7 +17,7 @@ import click
 from kfeat.cli import options
 from kfeat.errors import ConfigError
 from kfeat.files import replacing, writing
-from kfeat.text import as_yaml, plain, plain_lines
+from kfeat.text import as_yaml, counted, plain, plain_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -57,18 +57,24 @@ def advise(
     from kfeat.data import load_raw
     from kfeat.data.dataset import Reading
     from kfeat.data.sources import registry
+    from kfeat.files import names_beside
     from kfeat.own.new_config import described_file, sentences, training_rows
+    from kfeat.parameters import did_you_mean
     from kfeat.survey.advice import advise as advice_for
     from kfeat.survey.advice import skill
 
     if data in registry() and not Path(data).exists():
         raw = load_raw(data, mirror=mirror, offline=offline)
+    elif not Path(data).exists() and (near := did_you_mean(data, [*registry(), *names_beside(Path(data))])):
+        raise ConfigError(f"{data}: no such dataset and no such file{near}")
     else:
         raw, _, _ = described_file(Path(data), target=target, test=None, task=None, reading=Reading())
     n = rows or training_rows(raw)
     found = advice_for(raw.task, n, raw.n_features, budget)
     if found is None:
-        raise ConfigError(f"no linear model trains {n:,} rows within {budget:g} s; give a longer --budget")
+        raise ConfigError(
+            f"no linear model trains {counted(n, 'rows')} within {budget:g} s; give a longer --budget"
+        )
     regret, others = skill()
     words = sentences(raw, n, found, regret, others)
     if form == "json":
@@ -215,7 +221,7 @@ def tune(
     heading = f"{setup.experiment.title}: what was tried"
     write_page(page, MARK, heading, lines, found, evidence)
     if found.n_kept and not quiet:
-        click.echo(f"{found.n_kept} rows of earlier calls were used.")
+        click.echo(f"Used {counted(found.n_kept, 'rows')} of earlier calls.")
     click.echo(plain(f"{place}: the config; {page}: tables and figures"))
 
 
@@ -277,8 +283,8 @@ def fit(
         about = model.about_
         scores = "no test rows are left to score"
         if about["scores"] is not None:
-            scores = _scored(about["scores"], f"{about['n_test']:,} test rows")
-        click.echo(f"trained on {about['n_train']:,} rows in {about['seconds']:.2f} s; {scores}")
+            scores = _scored(about["scores"], counted(about["n_test"], "test rows"))
+        click.echo(f"trained on {counted(about['n_train'], 'rows')} in {about['seconds']:.2f} s; {scores}")
         click.echo(plain(f"model -> {file}"))
 
 
@@ -378,7 +384,7 @@ def predict(
             n = write_predictions(model, data, methods, text)
             text.detach()
     if not quiet:
-        click.echo(plain(f"{n:,} predictions -> {out}"))
+        click.echo(plain(f"{counted(n, 'predictions')} -> {out}"))
 
 
 @click.command()
@@ -402,7 +408,7 @@ def score(file: Path, data: Path, form: str, threads: int, quiet: bool) -> None:
     if form == "json":
         options.show_json({**scores, "rows": n}, indent=None)
     else:
-        click.echo(_scored(scores, f"{n:,} rows"))
+        click.echo(_scored(scores, counted(n, "rows")))
 
 
 @click.command()

@@ -10,7 +10,7 @@ import click
 
 from kfeat.cli import options
 from kfeat.errors import DataError, DownloadError
-from kfeat.text import plain, plain_lines
+from kfeat.text import counted, plain, plain_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -39,18 +39,19 @@ def plan(
 ) -> None:  # fmt: skip
     """Show the trials of CONFIGS: their ids, which are done, and the CPU time and memory of each.
 
-    Time and memory are estimates. They use the rows of similar trials in --out and --results, if any.
+    Time and memory are estimates. They use the rows of similar trials in --out and --results, or the rows
+    that come with kfeat.
 
     With --to-settle it shows instead what would decide the claims that are open and the numbers that are
     compatible, by the rows in --out or else the published ones. Raise `repeats` in the config to that
     number, and run it again.
     """
+    results = options.published_rows(results, experiments)
     if to_settle:
         from kfeat.analysis.judgement import judge_experiments
         from kfeat.render.overview import undecided, undecided_terminal
         from kfeat.render.table import terminal_width
 
-        results = options.published_rows(results, experiments)
         verdicts = undecided(judge_experiments(experiments, out, results))
         if form == "json":
             options.show_json([asdict(verdict) for verdict in verdicts])
@@ -123,7 +124,7 @@ def show_plans(
         planned = sum(len(plan["trials"]) for plan in plans)
         shared = planned - len(whole)
         of_them = f" ({shared:,} of them shared)" if shared else ""
-        click.echo(f"{len(plans)} config{'s' * (len(plans) != 1)}: {planned:,} trials{of_them}")
+        click.echo(f"{counted(len(plans), 'configs')}: {counted(planned, 'trials')}{of_them}")
         click.echo(_in_all(totals))
 
 
@@ -167,7 +168,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
     from kfeat.render.table import time
 
     states = [trial["status"] for trial in plan["trials"]]
-    click.echo(plain(f"{plan['title']}: {len(states)} trials, {states.count('done')} done"))
+    click.echo(plain(f"{plan['title']}: {counted(len(states), 'trials')}, {states.count('done')} done"))
     for trial in plan["trials"]:
         needs = f"{time(trial['seconds']):>10}  {_size(trial['bytes']):>8}"
         click.echo(f"{trial['id']}  {trial['status']:<7}  {needs}  {trial['name']}")
@@ -227,12 +228,12 @@ def _missing_lines(experiments: "Sequence[Experiment]", out: Path) -> "Iterator[
         planned, absent = planned + len(trials), absent + len(lacking)
         ended = (rows.get(trial.id) for trial in lacking)
         reasons = Counter(f"{row['status']} ({row['reason']})" if row else "without a row" for row in ended)
-        parts = [f"{n} trial{'s' * (n != 1)} {reason}" for reason, n in reasons.most_common()]
+        parts = [f"{counted(n, 'trials')} {reason}" for reason, n in reasons.most_common()]
         with_rows = {trial.cell for trial in trials if trial.id in rows}
         timed = {trial.cell for trial in trials if trial.id in rows and counts_as_timed(rows[trial.id])}
         if untimed := len(with_rows - timed):
-            parts.append(f"no time that counts for {untimed} of {len(with_rows)} methods")
+            parts.append(f"no time that counts for {untimed} of {counted(len(with_rows), 'methods')}")
         if parts:
             yield plain(f"missing: {experiment.path}: {'; '.join(parts)}")
     are = f"{absent:,} {'is' if absent == 1 else 'are'} missing" if absent else "nothing is missing"
-    yield f"{planned:,} trials planned, {planned - absent:,} done, {are}"
+    yield f"{counted(planned, 'trials')} planned, {planned - absent:,} done, {are}"

@@ -17,7 +17,7 @@ from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row, wall_seconds
 from kfeat.experiments.schedule import Event
 from kfeat.render.table import time
-from kfeat.text import plain
+from kfeat.text import counted, plain
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -137,7 +137,7 @@ class Lines(Quiet):
         if event.what == "begin":
             done, to_run = event.done, len(event.trials)
             self._counts[event.experiment] = done, done + to_run
-            planned = f"{done + to_run} trials, {done} done before, {to_run} to run"
+            planned = f"{counted(done + to_run, 'trials')}, {done} done before, {to_run} to run"
             click.echo(f"{self._of(event)}{planned}", err=True)
         elif event.row is not None:
             identity = event.row["id"]

@@ -10,7 +10,7 @@ import click
 from kfeat.cli import options
 from kfeat.cli.plan import show_plans
 from kfeat.errors import ConfigError, DataError, DownloadError, EngineError, KfeatError, StoreError
-from kfeat.text import plain, plain_lines
+from kfeat.text import counted, plain, plain_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +89,7 @@ def run(
                                    "add --exclusive to --engine dask")  # fmt: skip
         if len(experiments) > 1 and not quiet:
             order = "all are planned and their data fetched before the first trial runs"
-            click.echo(f"{len(experiments)} configs: {order}", err=True)
+            click.echo(f"{counted(len(experiments), 'configs')}: {order}", err=True)
         with options.observer(quiet, several=len(experiments) > 1) as watching:
             status = _run_all(experiments, out, results, ready, again, watching, only)
     ctx.exit(status)
@@ -232,7 +232,7 @@ def publish(experiments: "list[Experiment]", quiet: bool, out: Path, results: Pa
             )
     plans = [(one, plan_from_rows(one, rows_of(one, out).values())) for one in experiments]
     for experiment, number in zip(experiments, copy(plans, out, results, partial), strict=True):
-        click.echo(f"{number} rows -> {results / experiment.name}/")
+        click.echo(f"{counted(number, 'rows')} -> {results / experiment.name}/")
         rows = rows_of(experiment, results).values()
         if changed := sum(str(row["environment"]["commit"]).endswith("+") for row in rows):
             click.echo(

@@ -36,7 +36,8 @@ from kfeat.batches import ArrayBatches
 from kfeat.data.coding import Coding
 from kfeat.data.dataset import DENSE_FROM, Matrix, Part, Raw
 from kfeat.errors import DataError, KfeatError
-from kfeat.files import Lock, replacing, writing
+from kfeat.files import Lock, names_beside, replacing, writing
+from kfeat.parameters import did_you_mean
 from kfeat.text import say_once
 
 LONGEST_LINE = 100_000_000  # bytes
@@ -184,7 +185,7 @@ def check_regular(path: Path) -> None:
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise DataError(f"{path}: no such file") from None
+        raise DataError(f"{path}: no such file{did_you_mean(path.name, names_beside(path))}") from None
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
     if not stat.S_ISREG(mode):

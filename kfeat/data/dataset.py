@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 
 from kfeat.errors import DataError
+from kfeat.files import SUFFIXES
 
 MOST_SIDE = 100_000_000  # rows or columns of a matrix; the widest data published as svmlight have 55 million
 MOST_SEED = 2**64  # a seed is a number of 64 bits at most
@@ -152,6 +153,8 @@ def format_of(path: Path, reading: Reading) -> str:
     name = ENDINGS.get(endings[-1]) if endings else None
     if endings and endings[-1] in SHEETS:
         raise DataError(f"{path}: spreadsheets cannot be read; save the sheet as `CSV UTF-8`")
+    if path.suffix in SUFFIXES:
+        raise DataError(f"{path}: is a config; a file of data is expected")
     if name is None:
         formats = ", ".join(get_args(Format))
         raise DataError(f"{path}: its ending does not tell the format; give `format`: {formats}")

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from kfeat.data.dataset import MOST_SEED, MOST_SIDE, Indices, Model, Raw
 from kfeat.errors import DataError
+from kfeat.text import counted
 
 Count = Annotated[int, Ge(1), Lt(MOST_SIDE)]  # of rows
 Seed = Annotated[int, Ge(0), Lt(MOST_SEED)]
@@ -351,7 +352,7 @@ def sides(
     train, test = train[: split.max_train], test[: split.max_test]
     if not len(train) or not len(test):
         left = f"{len(train)} to train, {len(test)} to test"
-        raise DataError(f"{name}: {n} rows are too few for {split.kind}, which leaves {left}")
+        raise DataError(f"{name}: {counted(n, 'rows')}: too few for {split.kind}, which leaves {left}")
     return train, test
 
 

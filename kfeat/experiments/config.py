@@ -45,14 +45,13 @@ from kfeat.experiments.paper import (
 from kfeat.experiments.selectors import Keys, Selector
 from kfeat.experiments.setting import Setting
 from kfeat.experiments.yaml import (
-    SUFFIXES,
     Document,
     apply_override,
     config_error,
     read_file,
     validation_error,
 )
-from kfeat.files import known_configs
+from kfeat.files import SUFFIXES, known_configs
 from kfeat.parameters import HANDED_IN, KeyPath, did_you_mean, parameter_model
 
 # The values of `map` for methods without a map, in `for:` and in --maps.

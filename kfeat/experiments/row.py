@@ -28,6 +28,7 @@ from kfeat.errors import StoreError
 from kfeat.experiments.quantities import score_of
 from kfeat.files import Lock, append, replacing, writing
 from kfeat.parameters import describe
+from kfeat.text import counted
 
 SCHEMA = 2
 MAX_SHOWN = 200  # the longest message about a field, whose value may have any length
@@ -454,7 +455,7 @@ class Merged:
     better: int
 
     def __str__(self) -> str:
-        return f"{self.rows} rows, {self.new} new, {self.better} better than before"
+        return f"{counted(self.rows, 'rows')}, {self.new} new, {self.better} better than before"
 
 
 def merge(folders: Sequence[Path], into: Path) -> dict[str, Merged]:

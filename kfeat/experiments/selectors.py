@@ -4,6 +4,7 @@ The keys are those of `Trial.describe`: dataset, protocol.scale, kernel.gamma, m
 are also chosen by the first characters of their ids.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Protocol
@@ -26,6 +27,7 @@ from kfeat.experiments.quantities import (
 )
 from kfeat.experiments.yaml import parse, validation_error
 from kfeat.parameters import did_you_mean, parameter_model
+from kfeat.text import counted
 
 Record = Mapping[str, Any]
 
@@ -37,6 +39,7 @@ class Described(Protocol):
         """Return them."""
 
 
+DECIMALS = re.compile(r"-?\d+\.(\d+)")  # a number with a decimal point
 MOST_IDS = 10  # that a message names
 
 
@@ -137,7 +140,9 @@ def learnt_values(row: Record) -> Iterator[tuple[str, float]]:
 def chosen(records: Sequence[dict[str, Any]], conditions: Sequence[str]) -> list[dict[str, Any]]:
     """Return the records that meet all conditions `key=value`; a value is YAML, and a list means any of it.
 
-    A value also matches as text: host=12e45678 matches the text "12e45678".
+    A value also matches as text: host=12e45678 matches the text "12e45678". If no
+    record has a number with a decimal point, it matches those that round to it: accuracy=82.18 finds what a
+    table shows as 82.18.
 
     Raises ConfigError for a condition without `=`, and for a key or a value that no record has.
     """
@@ -152,6 +157,8 @@ def chosen(records: Sequence[dict[str, Any]], conditions: Sequence[str]) -> list
             raise ConfigError(f"--where {condition}: {near}; there are: {', '.join(known)}")
         met = [record[key] for record in records if key in record]
         selector[key] = _values(condition, text, met)
+        if not any(value in selector[key] for value in met):
+            selector[key] = [value for value in met if _rounds_to(value, text)]
         if not any(value in selector[key] for value in met):
             words = list(dict.fromkeys(map(str, met)))
             more = ", ..." if len(words) > 12 else ""
@@ -170,6 +177,13 @@ def _values(condition: str, text: str, met: Sequence[Any]) -> list[Any]:
             raise
         return written
     return [*written, value, *(value if isinstance(value, list) else ())]
+
+
+def _rounds_to(value: Any, text: str) -> bool:
+    """Return whether a number is that of `text` at the precision of the text."""
+    if not isinstance(value, float) or not (decimals := DECIMALS.fullmatch(text.strip())):
+        return False
+    return f"{value:.{len(decimals[1])}f}" == text.strip()
 
 
 def ids_beginning(prefixes: Sequence[str], ids: Iterable[str], where: str) -> list[str]:
@@ -191,7 +205,9 @@ def _only_one(prefix: str, known: Sequence[str], where: str) -> str:
         )
     if len(matching) > 1:
         shown = ", ".join(matching[:MOST_IDS]) + ", ..." * (len(matching) > MOST_IDS)
-        raise ConfigError(f"'{prefix}' begins the ids of {len(matching)} trials of {where}: {shown}")
+        raise ConfigError(
+            f"'{prefix}' begins the ids of {counted(len(matching), 'trials')} of {where}: {shown}"
+        )
     return matching[0]
 
 

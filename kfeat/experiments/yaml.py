@@ -14,11 +14,11 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from yaml.composer import Composer
 
 from kfeat.errors import ConfigError
-from kfeat.parameters import OWN_SENTENCE, KeyPath, advice_on, describe, path_in
-from kfeat.text import EXPONENT, EXPONENT_BEGINS
+from kfeat.files import SUFFIXES, known_configs, names_beside
+from kfeat.parameters import OWN_SENTENCE, KeyPath, advice_on, describe, did_you_mean, path_in
+from kfeat.text import EXPONENT, EXPONENT_BEGINS, counted
 
 MAX_BYTES = 1_000_000
-SUFFIXES = (".yaml", ".yml")
 MAX_VALUES = 20_000  # an alias counts as the values that it stands for
 MAX_DEPTH = 50
 _TAG = "tag:yaml.org,2002:"
@@ -170,7 +170,11 @@ def read_mapping(path: Path) -> Document:
         text = _content(path).decode("utf-8")
     except FileNotFoundError:
         where = "`ls configs` lists" if Path("configs").is_dir() else "`kfeat configs` lists"
-        raise ConfigError(f"{path}: no such file; {where} the experiments") from None
+        known = known_configs()
+        shipped = [one.relative_to(known).with_suffix("").as_posix() for one in known.rglob("[!_]*.yaml")]
+        beside = [name for name in names_beside(path) if name.endswith(SUFFIXES)]
+        near = did_you_mean(path.name, beside) or did_you_mean(str(path), shipped)
+        raise ConfigError(f"{path}: no such file{near}; {where} the experiments") from None
     except UnicodeDecodeError as error:
         raise ConfigError(
             f"{path}: not a text file (byte {error.start} is not UTF-8){_advice(path)}"
@@ -242,7 +246,7 @@ def config_error(error: ValidationError, model: type[BaseModel], file: Document,
     if not others:
         return ConfigError(first)
     listed = "".join(f"\n  {sentence}" for sentence in (first, *others))
-    return ConfigError(f"{path}: {len(others) + 1} problems in this file:{listed}")
+    return ConfigError(f"{path}: {counted(len(others) + 1, 'problems')} in this file:{listed}")
 
 
 def _within_file(raw: Any, location: KeyPath) -> KeyPath:

@@ -38,7 +38,7 @@ from kfeat.data.preparation import Preparation, learn
 from kfeat.data.sources import validated
 from kfeat.errors import DataError, ModelError
 from kfeat.experiments.foreign import rows_for
-from kfeat.files import new_file
+from kfeat.files import SUFFIXES, new_file
 from kfeat.kernels import KERNELS
 from kfeat.kernels.base import Estimator, Kernel, canonical
 from kfeat.maps import MAPS, FeatureMap
@@ -513,6 +513,8 @@ def load_model(path: str | os.PathLike[str]) -> KernelModel:
     """
     path = Path(path)
     check_regular(path)
+    if path.suffix in SUFFIXES:
+        raise ModelError(f"{path}: is a config, not a model; `kfeat fit {path} --model FILE` writes a model")
     try:
         with path.open("rb") as file:
             return _read(file)

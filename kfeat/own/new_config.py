@@ -18,7 +18,7 @@ from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.component import experiment_name, one_line
 from kfeat.kernels import Gaussian
 from kfeat.survey.advice import RULE, Advice
-from kfeat.text import in_yaml, plain
+from kfeat.text import counted, in_yaml, plain
 
 DENSE_VALUES = 200_000_000  # n d up to which a sparse matrix may become dense: 0.8 GB in float32
 FOLDS = 5
@@ -27,7 +27,7 @@ QUICK_EXACT = 3_000  # rows up to which an exact SVM takes seconds, also in cros
 SHOWN = 10  # columns or classes of a comment
 MOSTLY = 0.9  # share of rows of one class above which the accuracy tells nothing
 TEMPLATE = """\
-# {name}: {n:,} rows, {d:,} feature{s}; {task}.
+# {name}: {rows}, {features}; {task}.
 {remarks}# `kfeat run {path}` runs it, `kfeat tune {path} --budget 5m` searches for better choices.
 title: {title}
 dataset: {dataset}
@@ -173,8 +173,8 @@ def config_text(
         remarks = [*remarks, told, "# `--metric roc_auc` compares how well the rows are ordered instead."]
     chosen, mapped, exact = _solvers(raw, n_train, weighted="weight" in protocol)
     return TEMPLATE.format(
-        name=plain(raw.name), n=n, d=d, s="s" * (d != 1), task=plain(_task(raw)), path=plain(str(path)),
-        why=why,
+        name=plain(raw.name), rows=counted(n, "rows"), features=counted(d, "features"),
+        task=plain(_task(raw)), path=plain(str(path)), why=why,
         remarks="".join(f"{plain(line)}\n" for line in remarks),
         title=in_yaml(raw.name.replace("$", " ").replace(chr(92), " ")),
         dataset=in_yaml(dict(dataset)), protocol=in_yaml({"scale": scale, **protocol}),
@@ -244,7 +244,7 @@ def _task(raw: Raw) -> str:
     if raw.task == "regression":
         return f"a regression of numbers from {raw.y.min():g} to {raw.y.max():g}"
     counts = class_counts(raw, raw.y)
-    return f"{len(counts)} classes: {_counted(counts)}"
+    return f"{counted(len(counts), 'classes')}: {_counted(counts)}"
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -267,12 +267,13 @@ def sentences(
     mean, (low, high) = regret
     told = "; ".join(f"{rule} {_more(*more)}" for rule, more in others.items())
     return [
-        f"{raw.name}: {n:,} training rows, {raw.n_features:,} features, {raw.task}.",
+        f"{raw.name}: {counted(n, 'training rows')}, {counted(raw.n_features, 'features')}, {raw.task}.",
         *imbalance(raw),
         f"Use {use}.",
         f"Expect about {_time(found.seconds)} of CPU time to map and train, by the rows of {found.like}.",
         f"Why: this is a rule of thumb ({RULE}). Within 0.1 to 30 s it lost {mean:.0%} of the best gain over "
-        f"the linear model (95% CI {low:.0%} to {high:.0%}), averaged over the data sets of the study ({PAGE}).",
+        f"the linear model (95% CI {low:.0%} to {high:.0%}), on average over the data sets of the study "
+        f"({PAGE}).",
         f"Other rules lost more (+) or less (-) than this one: {told}.",
         "Number of rows, number of features, density and spectrum do not predict where Nystrom wins: "
         "`kfeat tune` compares methods on your rows, and chooses gamma and C.",

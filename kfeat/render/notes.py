@@ -16,6 +16,7 @@ from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.render.paper_table import Ratio, paper_table_notes, shown
 from kfeat.render.switches import ranking_notes
 from kfeat.render.table import BUSY, MISSING, RAISED, UNCONVERGED, factor_text, with_unit
+from kfeat.text import counted
 
 BOUND = "after >: the time limit, in CPU seconds of the trial's own work, at which it was stopped."
 SPREAD = "mean ± standard deviation over the runs"
@@ -61,13 +62,15 @@ def unreported(cells: Sequence[Cell], reported: Collection[str]) -> list[str]:
     lines = []
     for name, rows in _unended(cells):
         reasons = Counter(row["reason"] for row in rows if row["id"] not in reported)
-        lines += [f"{name}: {reason}" + f" ({n} trials)" * (n > 1) for reason, n in reasons.items()]
+        lines += [
+            f"{name}: {reason}" + f" ({counted(n, 'trials')})" * (n > 1) for reason, n in reasons.items()
+        ]
     failed, stopped = sum(len(cell.failed) for cell in cells), sum(len(cell.stopped) for cell in cells)
-    planned = sum(len(cell.trials) for cell in cells)
+    planned = counted(sum(len(cell.trials) for cell in cells), "trials")
     if failed:
-        lines.append(f"{failed} of {planned} trials failed")
+        lines.append(f"{failed} of {planned} failed")
     if stopped:
-        lines.append(f"{stopped} of {planned} trials stopped at the time limit; a longer one runs them again")
+        lines.append(f"{stopped} of {planned} stopped at the time limit; a longer one runs them again")
     return lines
 
 

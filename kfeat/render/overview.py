@@ -22,6 +22,7 @@ from kfeat.experiments.paper import Reported, ReportedNumber
 from kfeat.experiments.row import wall_seconds
 from kfeat.render.table import MISSING, Table, paragraph, readable, time
 from kfeat.render.verdicts import explanation_of
+from kfeat.text import counted
 
 HEADERS = ("config", "rows from", "numbers", "claims", "own claims", "cells", "time")
 LEGEND = (
@@ -214,13 +215,14 @@ def undecided_notes(verdicts: Sequence[Undecided]) -> list[str]:
     decided = [verdict for verdict in verdicts if verdict.needed is not None]
     seconds = sum(verdict.seconds for verdict in decided)
     notes = [
-        f"{len(verdicts)} verdicts are compatible or open; more runs would decide {len(decided)} of them, "
-        f"in at most {time(seconds)} one after another (verdicts that share runs are counted twice)."
+        f"{counted(len(verdicts), 'undecided verdicts')} (compatible or open). More runs would decide "
+        f"{len(decided)} of {len(verdicts)}, in at most {time(seconds)} one after another (verdicts that "
+        "share runs are counted twice)."
     ]
     if rest := len(verdicts) - len(decided):
         notes.append(
-            f"{rest} would stay as they are with {MOST} times the runs: the error is that of the paper's own "
-            "runs, or of a fit, or our number lies at the bound."
+            f"{MOST} times the runs would not decide {rest} of {len(verdicts)}: the uncertainty is in the "
+            "paper's own few runs or in a fit, or our number lies at the bound."
         )
     if any(verdict.first for verdict in verdicts):
         notes.append("first: there is a single run; these runs show how much it varies.")

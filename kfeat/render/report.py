@@ -37,7 +37,7 @@ from kfeat.render.table import (
     seconds_text,
 )
 from kfeat.render.verdicts import verdicts_markdown
-from kfeat.text import plain
+from kfeat.text import counted, plain
 
 # They are replaced in the order of their names: a report whose texts are new has new figures.
 FILES = ("figure.png", "figure.svg", "table.csv", "table.md", "table.tex")
@@ -377,7 +377,8 @@ def update_report(
         return f"tables and figure: none, since no trial of {experiment.path} as it stands has run"
     if anew or not is_current(whole, cells, folder):
         write_report(whole, cells, folder)
-    lacking = f" ({ended} of the config's {planned} trials; the others have not run)" * (ended < planned)
+    known = f"{ended} of the config's {counted(planned, 'trials')}"
+    lacking = f" ({known}; the others have not run)" * (ended < planned)
     return f"tables and figure: {folder}/{lacking}"
 
 

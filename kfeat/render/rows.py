@@ -16,7 +16,7 @@ from kfeat.experiments.quantities import MEASURED, QUANTITIES, SCORE, Quantity
 from kfeat.experiments.row import ROWS, Row, counts_as_timed, folders_with_rows, precedence, read_rows
 from kfeat.experiments.selectors import flat, ids_beginning, learnt_values
 from kfeat.render.table import MISSING, Table, paragraph, value_text, with_unit
-from kfeat.text import plain
+from kfeat.text import counted, plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -300,7 +300,7 @@ def _use(identity: str, judgement: Judgement, width: int | None) -> Iterator[str
     texts = [f"cell '{judgement.names.of(cell)}' of {table}"]
     if cell.score:
         score = with_unit(quantity, cell.score.mean, cell.score.sd)
-        texts[0] += f": {quantity.title} {score} over {len(cell.rows)} of {len(cell.trials)} runs"
+        texts[0] += f": {quantity.title} {score} over {len(cell.rows)} of {counted(len(cell.trials), 'runs')}"
     for printed in judgement.numbers:
         if any(map(holds, printed.cells)):
             number = printed.number

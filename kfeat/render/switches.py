@@ -16,7 +16,7 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import Place, Reported, Switch, Value, choices, general
 from kfeat.render.table import MISSING, Table
-from kfeat.text import plain
+from kfeat.text import counted, plain
 
 WIDTH = 100
 NOT_STATED = "not stated"
@@ -111,7 +111,7 @@ def render_switches(experiment: Experiment, width: int | None = None) -> str:
     idle = [switch.key for switch in experiment.switches if switch.key not in used]
     status = Counter(line.status for line in switches)
     counts = ", ".join(f"{status[name]} {name}" for name in ("known", "inferred", "open", NOT_STATED))
-    notes = [f"{len(switches)} switches: {counts}."]
+    notes = [f"{counted(len(switches), 'switches')}: {counts}."]
     if silent:
         notes.append(f"{NOT_STATED}, at their defaults: {'; '.join(silent)}.")
     if idle:

@@ -19,7 +19,7 @@ from kfeat.own.report import Evidence
 from kfeat.own.search import Scored, SearchResult, training
 from kfeat.own.training import Prefer, preferred
 from kfeat.render.table import MISSING, Table
-from kfeat.text import plain
+from kfeat.text import counted, plain
 
 SHOWN = 12  # lines of the terminal's table
 HEADERS = ("rows", "scale", "kernel", "map", "solver", "score", "spread", "seconds", "why not")
@@ -89,8 +89,9 @@ def sentences(result: SearchResult, prefer: Prefer = "accuracy") -> list[str]:
     n, tried = result.rows.get(best, result.facts.n_train), {scored.candidate for scored in result.scored}
     lines = [
         *warnings_of(result),
-        f"The best of {len(tried)} candidates{by} is {_method(best)}: {of(best)} by cross-validation on "
-        f"{best.n:,} of {result.facts.n_train:,} training rows (mean and standard deviation of the folds).",
+        f"The best of {counted(len(tried), 'candidates')}{by} is {_method(best)}: {of(best)} by "
+        f"cross-validation on {best.n:,} of {result.facts.n_train:,} training rows (mean and standard "
+        "deviation of the folds).",
     ]
     if best in result.rows:
         lines.append(f"There was no time to train it on all of them, so it is trained on {n:,} random ones.")

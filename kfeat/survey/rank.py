@@ -21,6 +21,7 @@ from kfeat.experiments.run import rows_of, run_experiments
 from kfeat.experiments.yaml import read_file
 from kfeat.files import known_configs
 from kfeat.survey import study
+from kfeat.text import counted
 
 Setting = dict[str, Any]
 PLAIN = {"gaussian": "random_fourier", "laplacian": "random_fourier", "polynomial": "tensor_sketch"}
@@ -125,7 +126,7 @@ def entered(
     own = own.assign(method=name, seconds=own["seconds"] / factor, predict=own["predict"] / factor)
     kernels = [*own["kernel"].unique(), study.LINEAR]
     known = published[published["kernel"].isin(kernels) & published["dataset"].isin(own["dataset"])]
-    told += f", by {len(both)} cells of two maps; their scores {agree}."
+    told += f", by {counted(len(both), 'cells')} of two maps; their scores {agree}."
     return pd.concat([known, own], ignore_index=True), told
 
 
@@ -145,7 +146,8 @@ def standing(of: pd.DataFrame, name: str, kernel: str, budget: float) -> tuple[s
         compared = (study.number(values), str(len(values)), study.verdict(values)) if able else ("", "", "")
         lines.append((BUDGETS[budget], str(other), f"{rank:.2f}", *compared))
     cd = study.critical_difference(*scores.shape[::-1])
-    told += f"{name} has the average rank {ranks[name]:.2f} of {len(ranks)} maps on {len(scores)} data sets "
-    told += f"(critical difference {cd:.2f}); it is first on {', '.join(first[first].index) or 'none'}."
+    among = f"{counted(len(ranks), 'maps')} on {counted(len(scores), 'data sets')}"
+    told += f"{name} has the average rank {ranks[name]:.2f} of {among} (critical difference {cd:.2f}); "
+    told += f"it is first on {', '.join(first[first].index) or 'none'}."
     columns = ["within", "map", "average rank", f"r of {name} less its r", "data sets", "the newcomer is"]
     return told, pd.DataFrame(lines, columns=columns)

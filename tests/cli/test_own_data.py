@@ -184,7 +184,7 @@ def test_tune_writes_a_config_and_a_page(monkeypatch):
     assert sum("HistGradientBoosting" in line for line in lines) == 1
     again = ("tune", "p.yaml", *drawn, "--out")
     linear = succeed(*again, "linear.yaml", "--prefer", "linear")
-    assert "rows of earlier calls were used" in linear.stdout
+    assert "rows of earlier calls." in linear.stdout
     monkeypatch.setattr(SearchResult, "ahead", 0.1)
     boosted = succeed(*again, "boosted.yaml", "--prefer", "boosting")
     assert boosted.stdout.startswith("BOOSTING IS AHEAD")

@@ -1,5 +1,6 @@
 """What `kfeat plan` says: of time and memory, with --missing and with --to-settle; and `kfeat protocol`."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from kfeat.experiments.row import Store
 from kfeat.experiments.run import planned
 from kfeat.experiments.trial import run_trial
 from tests.cli.commands import kfeat, succeed
+from tests.cli.test_configs import ROOT
 from tests.switches import SWITCHED
 
 
@@ -53,6 +55,14 @@ def test_it_tells_what_has_no_row_what_failed_what_was_stopped_and_what_was_not_
         for row in made:
             store.append(row | {"timed": True, "seconds": {"train": {"cpu": 1.0, "wall": 1.0}}})
     assert missing(path) == ["5 trials planned, 5 done, nothing is missing"]
+
+
+def test_a_plan_outside_the_clone_estimates_by_the_rows_that_come_with_kfeat():
+    """As check, explain and rows read them."""
+    inside = succeed("plan", "quickstart", "--results", ROOT / "results", "--format", "json")
+    outside = succeed("plan", "quickstart", "--format", "json")
+    nothing = succeed("plan", "quickstart", "--results", "nothing", "--format", "json")
+    assert json.loads(outside.stdout) == json.loads(inside.stdout) != json.loads(nothing.stdout)
 
 
 def test_what_would_settle_open_verdicts_is_shown_in_the_place_of_trials(write):

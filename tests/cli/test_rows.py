@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from kfeat.experiments.row import ROWS, read_rows, write_rows
+from kfeat.experiments.selectors import chosen
 from kfeat.render.rows import record, render_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, refusal, succeed
@@ -168,6 +169,23 @@ def test_values_that_nobody_expects_are_shown_as_they_are(odd, form):
     records = [record(row(key, **parts)) for key in "ab"]
     assert records[0]["map.n_components"] == odd
     assert render_rows(records, form, 80)
+
+
+def test_where_finds_a_number_as_the_table_shows_it():
+    found = succeed("rows", "quickstart", "--format", "jsonl").stdout
+    numbers = [json.loads(line)["accuracy"] for line in found.splitlines()]
+    for number in numbers:
+        shown = f"{number:.2f}"
+        rows = succeed("rows", "quickstart", "--where", f"accuracy={shown}", "--format", "jsonl").stdout
+        found = {json.loads(line)["accuracy"] for line in rows.splitlines()}
+        assert number in found
+        assert {f"{one:.2f}" for one in found} == {shown}
+
+
+def test_where_takes_an_exact_number_before_those_that_round_to_it():
+    records = [{"solver.C": C} for C in (0.1, 0.05, 0.125)]
+    assert chosen(records, ["solver.C=0.1"]) == [{"solver.C": 0.1}]
+    assert chosen(records[1:], ["solver.C=0.1"]) == records[1:]
 
 
 def test_where_takes_a_text_that_looks_like_a_number(small):

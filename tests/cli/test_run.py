@@ -367,7 +367,7 @@ def test_a_part_of_a_config_leaves_the_files_of_the_whole(write):
         succeed("run", path, "-q", *choices)
         succeed("report", path, *choices)
         assert whole == {name: (Path("runs/small") / name).read_bytes() for name in FILES}
-        assert "No such option" in kfeat("publish", path, *choices).stderr
+        assert "no such option" in kfeat("publish", path, *choices).stderr
 
     other = kfeat("run", path, "-q", "--set", "maps.0.n_components=8", "--repeats", "1", "--no-exact")
     assert "Tensor Sketch" in other.stdout
