@@ -1,6 +1,7 @@
 """A first config for your own data, and advice for it from the published study."""
 
 from collections.abc import Mapping
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def new_config(
     weight = {"weight": places.pop("weight")} if "weight" in places else {}
     for column in weight.values():
         raw.cells(column, "weight")  # raises where it cannot be
-    classes = raw.task == "classification" and min(class_counts(raw, raw.y).values()) >= FOLDS
+    classes = in_classes(raw)
     split = split_of(raw, "stratified" if classes else "fraction")
     for kind, column in places.items():
         split = {"kind": kind, "train": TRAIN, "column": column}
@@ -185,8 +186,17 @@ def config_text(
 
 
 def training_rows(raw: Raw) -> int:
-    """Return how many rows train: those of the file, or four fifths where the data have no test file."""
-    return len(raw.parts["train"].y) if "test" in raw.parts else int(TRAIN * len(raw.y))
+    """Return how many rows train: those of the file, or four fifths, of each class, without a test file."""
+    if "test" in raw.parts:
+        return len(raw.parts["train"].y)
+    if not in_classes(raw):
+        return int(TRAIN * len(raw.y))
+    return sum(ceil(TRAIN * count) for count in class_counts(raw, raw.y).values())
+
+
+def in_classes(raw: Raw) -> bool:
+    """Return whether the rows can be dealt class by class: each class has a row for each fold."""
+    return raw.task == "classification" and min(class_counts(raw, raw.y).values()) >= FOLDS
 
 
 def default_metric(y: NDArray[Any], classes: bool) -> tuple[str, str]:

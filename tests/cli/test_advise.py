@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.cli.commands import kfeat, succeed
@@ -78,3 +79,18 @@ def test_wrong_requests_say_what_would_be_right(options, words):
     found = kfeat("advise", *options)
     assert found.exit_code == 2
     assert words in found.output.replace("\n", " ")
+
+
+def test_the_training_rows_are_those_that_fit_trains(own):
+    """The split takes four fifths of each class, rounded up, so that there may be a row more."""
+    frame = pd.read_csv(own)
+    classes = np.arange(len(frame)) % 3  # 134, 133 and 133 rows
+    frame.assign(buys=np.array(["a", "b", "c"])[classes]).to_csv("three.csv", index=False)
+    told = succeed("advise", "three.csv", "--target", "buys").output
+    succeed("new", "three.csv", "--target", "buys", "--out", "three.yaml")
+    fitted = succeed("fit", "three.yaml", "--model", "three.kfeat", "--no-exact").output
+    (advised,), (trained,) = (
+        re.findall(pattern, text)
+        for pattern, text in ((r"(\d+) training rows", told), (r"trained on (\d+) rows", fitted))
+    )
+    assert advised == trained == "322"
