@@ -52,7 +52,7 @@ from kfeat.own.candidates import Candidate, Entry, boosting_model, linear_model,
 from kfeat.own.model import KernelModel, judged, save_model, scores_of, without_zeros
 from kfeat.own.new_config import DENSE_VALUES, default_metric
 from kfeat.own.search import Scored, Search, SearchResult, effort
-from kfeat.text import in_yaml, plain
+from kfeat.text import counted, in_yaml, plain
 
 Prefer: TypeAlias = Literal["accuracy", "speed", "boosting", "linear"]
 
@@ -391,7 +391,7 @@ class _KernelEstimator(Estimator):
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
             if n := int(pd.isna(y).sum()):
-                raise DataError(f"expected a label for each row, got {n:,} rows without one")
+                raise DataError(f"expected a label for each row, got {counted(n, 'rows')} without one")
             y = y.astype(np.float64) if regression else y
         else:
             X, y = validate_data(self, canonical(X), y, y_numeric=regression, ensure_min_samples=2, **ROWS)

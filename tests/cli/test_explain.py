@@ -79,10 +79,10 @@ def test_only_the_trials_named_are_run(small):
     trial = sketches(small)[1]
     result = succeed("run", small, "--only", trial.id[:10])
     assert list(read_rows(Path("runs/small"))) == [trial.id]
-    assert "1 trials, 0 done before, 1 to run" in result.stderr
+    assert "1 trial, 0 done before, 1 to run" in result.stderr
     assert "Tensor Sketch" in result.stdout
     assert "Random Maclaurin" not in result.stdout
     assert "(1 of the config's 5 trials; the others have not run)" in result.stdout
-    assert "1 trials, 1 done before, 0 to run" in kfeat("run", small, "--only", trial.id[:10]).stderr
+    assert "1 trial, 1 done before, 0 to run" in kfeat("run", small, "--only", trial.id[:10]).stderr
     assert "begins with 'zz'" in refusal("run", small, "--only", trial.id, "--only", "zz")
     assert len(read_rows(Path("runs/small"))) == 1

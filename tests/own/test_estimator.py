@@ -156,7 +156,7 @@ def test_too_few_rows_to_compare_anything_are_trained_all_the_same(tmp_path):
 def test_a_label_that_is_missing_or_too_many_is_refused_with_a_frame_too():
     X, y = people(60)
     for wrong, words in (
-        (np.where(np.arange(60) == 3, None, y), "1 rows without one"),
+        (np.where(np.arange(60) == 3, None, y), "1 row without one"),
         (y[:50], "inconsistent"),
     ):
         with pytest.raises(ValueError, match=words):
