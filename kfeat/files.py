@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from difflib import get_close_matches
 from fcntl import LOCK_EX, LOCK_NB, flock
 from glob import escape
 from pathlib import Path
@@ -26,10 +27,15 @@ def known_configs() -> Path:
 
 
 def names_beside(path: Path) -> list[str]:
-    """Return the names in the folder of a path, for a message about a path that does not exist."""
+    """Return the names in the folder of a path that does not exist, of those that are like it.
+
+    The endings do not count, since x.csv and pipe.csv have little in common.
+    """
+    names: list[str] = []
     with suppress(OSError):
-        return sorted(os.listdir(path.parent))
-    return []
+        names = sorted(os.listdir(path.parent))
+    close = get_close_matches(path.name.split(".")[0], {name.split(".")[0] for name in names})
+    return [name for name in names if name.split(".")[0] in close]
 
 
 @contextmanager
