@@ -8,6 +8,7 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -132,9 +133,9 @@ def new(
     with writing(path, ConfigError), replacing(path) as file:
         file.write_text(text, encoding="utf-8")
     if not quiet:
-        for line in text.splitlines():
-            if line.startswith(("# Left out", "# What counts")):
-                click.echo(line.removeprefix("# "))
+        _, *remarks = takewhile(lambda line: not line.startswith("# `kfeat run"), text.splitlines())
+        for line in remarks:
+            click.echo(line.removeprefix("# "))
         click.echo(
             plain(f"{path}: `kfeat run {path}` runs it, `kfeat tune {path}` searches for better choices")
         )

@@ -20,11 +20,13 @@ import logging
 import lzma
 import os
 import stat
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
@@ -34,7 +36,7 @@ from pydantic_core import to_jsonable_python
 
 from kfeat.batches import ArrayBatches
 from kfeat.data.coding import Coding
-from kfeat.data.dataset import DENSE_FROM, Matrix, Part, Raw
+from kfeat.data.dataset import DENSE_FROM, Matrix, Part, Raw, zipped_name
 from kfeat.errors import DataError, KfeatError
 from kfeat.files import Lock, names_beside, replacing, writing
 from kfeat.parameters import did_you_mean
@@ -162,8 +164,38 @@ def with_short_indices(X: Matrix) -> Matrix:
     return csr_array((X.data, X.indices.astype(index), X.indptr.astype(index)), shape=X.shape)
 
 
-WRAPPERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
-CORRUPT = (EOFError, OSError, zlib.error, lzma.LZMAError)
+def open_zipped(path: Path, mode: str) -> Any:
+    """Open the one file in a zip archive; raises DataError where there is none, several, or a password."""
+    with zipfile.ZipFile(path) as archive:
+        try:
+            return archive.open(zipped_name(path, archive))
+        except (RuntimeError, NotImplementedError) as error:  # a password, or another kind of compression
+            raise DataError(f"{path}: {error}; unpack it") from None
+
+
+def open_zstd(path: Path, mode: str) -> Any:
+    """Open a Zstandard file, by Python from 3.14 on, before by pyarrow; raises DataError without it."""
+    try:
+        zstd: Any = import_module("compression.zstd")
+        return zstd.open(path, mode)
+    except ImportError:
+        pass
+    try:
+        import pyarrow as pa
+    except ImportError:
+        advice = "`pip install pyarrow` adds it, and `zstd -d FILE` unpacks it"
+        raise DataError(f"{path}: .zst is read by pyarrow, which is not installed; {advice}") from None
+    return pa.CompressedInputStream(pa.OSFile(str(path)), "zstd")
+
+
+WRAPPERS: dict[bytes, Any] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"\x28\xb5\x2f\xfd": open_zstd,
+}
+ZIPPED = b"PK\x03\x04", b"PK\x05\x06"  # an archive, an empty one
+CORRUPT = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 MOST_PACKED = 100  # times its own size that a packed file may unpack to; text packs 20 times at most
 LEAST_LIMIT = 1 << 30  # bytes that any packed file may unpack to
 
@@ -205,11 +237,12 @@ def naming(path: Path | str) -> Iterator[None]:
 
 
 @contextmanager
-def open_content(path: Path, limit: int | None = None) -> Iterator[IO[bytes]]:
-    """Open a plain, gzip, bzip2 or xz file for reading its content, of `limit` bytes at most.
+def open_content(path: Path, limit: int | None = None, archive: bool = False) -> Iterator[IO[bytes]]:
+    """Open a plain, gzip, bzip2, xz or zstd file for reading its content, of `limit` bytes at most.
 
-    Without a limit, a packed file may unpack to MOST_PACKED times its size. Raises DataError when the file is
-    missing or not a file, its compressed bytes are cut short or corrupt, or its content is too long.
+    With `archive`, also the one file in a zip archive. Without a limit, a packed file may unpack to
+    MOST_PACKED times its size. Raises DataError when the file is missing or not a file, its compressed bytes
+    are cut short or corrupt, or its content is too long.
     """
     check_regular(path)
     try:
@@ -220,6 +253,8 @@ def open_content(path: Path, limit: int | None = None) -> Iterator[IO[bytes]]:
         if start.lstrip().lower().startswith((b"<!doctype html", b"<html")):
             raise DataError(f"{path}: an HTML page, not data; download the file itself")
         opener = next((opener for magic, opener in WRAPPERS.items() if start.startswith(magic)), open)
+        if archive and start.startswith(ZIPPED):
+            opener = open_zipped
         if limit is None and opener is not open:
             limit = most_content(path)
         with opener(path, "rb") as content:
@@ -233,10 +268,10 @@ def open_content(path: Path, limit: int | None = None) -> Iterator[IO[bytes]]:
 @contextmanager
 def open_text(path: Path) -> Iterator[IO[bytes]]:
     """Open the content of a text file; raises DataError if its first line is longer than LONGEST_LINE."""
-    with open_content(path) as content:
+    with open_content(path, archive=True) as content:
         if len(content.readline(LONGEST_LINE)) == LONGEST_LINE:
             raise DataError(f"{path}: expected lines of text, got one of {LONGEST_LINE:,} bytes or more")
-    with open_content(path) as content:
+    with open_content(path, archive=True) as content:
         yield content
 
 

@@ -2,17 +2,18 @@
 
 import hashlib
 import json
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 from annotated_types import Ge, Le, MinLen
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Tag, model_validator
 
 from kfeat.errors import DataError
 from kfeat.files import SUFFIXES
@@ -37,10 +38,20 @@ class Model(BaseModel):
 Format = Literal["svmlight", "idx", "csv", "tsv", "arff", "parquet", "mat", "npz"]
 ENDINGS = {f".{name}": name for name in get_args(Format)}
 ENDINGS |= {".svm": "svmlight", ".libsvm": "svmlight", ".pq": "parquet"}
-LATER = frozenset({"drop", "missing", "thousands", "encoding"})  # came after the first arrays were kept
+LATER = frozenset(  # options that came after the first arrays were kept
+    {"drop", "missing", "missing_values", "thousands", "decimal", "encoding"}
+)
 SHEETS = (".xlsx", ".xls", ".ods", ".numbers")
-COLUMN_OPTIONS = frozenset({"target", "drop", "categorical", "levels", "missing"})
-TEXT_OPTIONS = COLUMN_OPTIONS | {"header", "delimiter", "columns", "thousands", "encoding"}
+MOST_NAMED = 3  # files in an archive
+READ_BY_PANDAS = {  # other files with tables, and the function of pandas that reads them
+    ".feather": "read_feather", ".arrow": "read_feather", ".orc": "read_orc", ".json": "read_json",
+    ".dta": "read_stata", ".sav": "read_spss", ".sas7bdat": "read_sas", ".h5": "read_hdf",
+}  # fmt: skip
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip")
+COLUMN_OPTIONS = frozenset(
+    {"target", "drop", "categorical", "levels", "missing", "missing_values", "decimal", "thousands"}
+)
+TEXT_OPTIONS = COLUMN_OPTIONS | {"header", "delimiter", "columns", "encoding"}
 OPTIONS: dict[str, frozenset[str]] = {
     "svmlight": frozenset({"n_features"}),
     "idx": frozenset(),
@@ -69,6 +80,21 @@ def known_encoding(name: str) -> str:
     return name
 
 
+Mark: TypeAlias = Literal[",", ".", " ", "'"]  # between thousands
+MissingCode: TypeAlias = str | int | float  # of a missing cell: a word or a number
+
+
+def by_column(value: Any) -> str:
+    """Return whether an option names columns, so that errors are reported for that form only."""
+    return "columns" if isinstance(value, dict) else "all"
+
+
+T = TypeVar("T")
+ForColumns = Annotated[
+    Annotated[T, Tag("all")] | Annotated[dict[str, T], Tag("columns")], Discriminator(by_column)
+]
+
+
 class Variables(Model):
     """The names of the arrays in a .mat or .npz file; both test arrays may be missing."""
 
@@ -88,8 +114,8 @@ class Reading(Model):
     one_hot, rare words share a feature. Dates such as 2020-01-31 or 2020-01-31 12:30 become year, month,
     weekday and the days since 1970-01-01.
     csv, tsv: `header`, whether the first line names the columns; `columns`, their names where it does not;
-    `delimiter`, where it is not the format's own (`whitespace`: any run of blanks); `thousands`, the comma in
-    1,250; `encoding`, such as latin-1 or utf-16, where it is not UTF-8.
+    `delimiter`, where it is not the format's own (`whitespace`: any run of blanks); `encoding`, such as
+    latin-1 or utf-16, where it is not UTF-8.
     mat, npz: `variables`, the names of the arrays; mat: `samples_in_columns`.
     All: `n_train`, the number of a single file's first rows that train, while the others test.
 
@@ -100,6 +126,12 @@ class Reading(Model):
     that have the cell (only from the first `n_train` rows, if given) before a protocol splits them, so rows
     that the protocol draws from this file for testing are included. Missing labels are never filled: such
     rows are left out.
+
+    `missing_values` are words and numbers that stand for a missing cell, such as ['-', 'n.k.', -999]; empty
+    cells, `?`, NA, NaN, None, null and their variants are missing anyway. `decimal: ','` is the comma in 2,5,
+    and `thousands` the mark in 1,250 or 1.250,00; a blank stands for any space there, an apostrophe for both
+    kinds. Each of the three applies to all columns, or, as a mapping, to those that it names, as in
+    `missing_values: {age: [-999]}`.
     """
 
     format: Format | None = None
@@ -109,10 +141,19 @@ class Reading(Model):
     categorical: Literal["ordinal", "one_hot"] | None = None
     levels: dict[str, Annotated[list[str], AfterValidator(once_each)]] | None = None
     missing: Literal["drop", "mean", "most_frequent", "word"] | None = None
+    missing_values: (
+        Annotated[
+            Annotated[list[MissingCode], Tag("all")]
+            | Annotated[dict[str, list[MissingCode]], Tag("columns")],
+            Discriminator(by_column),
+        ]
+        | None
+    ) = None
     header: bool | None = None
     columns: list[str] | None = None
     delimiter: Annotated[str, MinLen(1)] | None = None
-    thousands: Literal[","] | None = None
+    thousands: ForColumns[Mark] | None = None
+    decimal: ForColumns[Literal[","]] | None = None
     encoding: Annotated[str, AfterValidator(known_encoding)] | None = None
     variables: Variables | None = None
     samples_in_columns: bool | None = None
@@ -123,6 +164,28 @@ class Reading(Model):
         """The options, without those of LATER that are not set: the key of arrays that were kept before."""
         options = self.model_dump(mode="json")
         return {name: value for name, value in options.items() if value is not None or name not in LATER}
+
+    def codes(self, column: str) -> list[MissingCode]:
+        """Return the words and numbers that stand for a missing cell of a column; `levels` are none."""
+        given = self.missing_values or []
+        codes = given.get(column, []) if isinstance(given, dict) else given
+        levels = (self.levels or {}).get(column, ())
+        return [code for code in codes if str(code) not in levels]
+
+    def spelling(self, column: str) -> tuple[str, str | None]:
+        """Return the decimal mark of a column's numbers, and the mark between thousands or None."""
+        marks = (self.decimal, self.thousands)
+        decimal, thousands = (mark.get(column) if isinstance(mark, dict) else mark for mark in marks)
+        return decimal or ("," if thousands == "." else "."), thousands
+
+    @model_validator(mode="after")
+    def one_meaning_of_a_comma(self) -> "Reading":
+        """Refuse a comma that is both decimal mark and the mark between thousands."""
+        options = (self.decimal, self.thousands)
+        for column in ("", *(name for option in options if isinstance(option, dict) for name in option)):
+            if self.spelling(column) == (",", ","):
+                raise ValueError("`decimal` and `thousands`: expected different marks, got a comma for both")
+        return self
 
     @property
     def table(self) -> bool:
@@ -145,16 +208,38 @@ class Reading(Model):
             raise ValueError(f"{', '.join(foreign)}: no option of the format {name} (its options: {known})")
 
 
+def zipped_name(path: Path, archive: zipfile.ZipFile) -> str:
+    """Return the name of the one file in a zip archive; raises DataError where there is none, or several."""
+    files = [one.filename for one in archive.infolist() if not one.is_dir()]
+    names = [name for name in files if not name.startswith("__MACOSX/")]  # what macOS adds
+    if len(names) == 1:
+        return names[0]
+    if any(name.startswith(("xl/", "content.xml")) for name in names):
+        raise DataError(f"{path}: spreadsheets cannot be read; save the sheet as `CSV UTF-8`")
+    some = ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED)
+    got = f"{len(names)}: {some}" if names else "none"
+    raise DataError(f"{path}: expected one file in the archive, got {got}; unpack it and give one of them")
+
+
 def format_of(path: Path, reading: Reading) -> str:
     """Return the format given, or that of the file's ending; raises DataError when neither is known."""
     if reading.format is not None:
         return reading.format
-    endings = [one.lower() for one in path.suffixes if one not in (".gz", ".bz2", ".xz")]
-    name = ENDINGS.get(endings[-1]) if endings else None
-    if endings and endings[-1] in SHEETS:
+    endings = [ending for one in path.suffixes if (ending := one.lower()) not in PACKED]
+    if not endings and zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            endings = [one.lower() for one in Path(zipped_name(path, archive)).suffixes]
+    ending = endings[-1] if endings else ""
+    name = ENDINGS.get(ending)
+    if ending in SHEETS:
         raise DataError(f"{path}: spreadsheets cannot be read; save the sheet as `CSV UTF-8`")
     if path.suffix in SUFFIXES:
         raise DataError(f"{path}: is a config; a file of data is expected")
+    if ending in READ_BY_PANDAS:
+        parquet = f"`pandas.{READ_BY_PANDAS[ending]}(FILE).to_parquet(FILE)`"
+        raise DataError(
+            f"{path}: {ending} files cannot be read; save it as CSV, or as Parquet with {parquet}"
+        )
     if name is None:
         formats = ", ".join(get_args(Format))
         raise DataError(f"{path}: its ending does not tell the format; give `format`: {formats}")
@@ -229,10 +314,14 @@ class Part:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a reader makes of files: their parts, and the coding of a table, whose columns have names."""
+    """What a reader makes of files: their parts, and the coding of a table, whose columns have names.
+
+    `task` is set where the type of the labels tells it.
+    """
 
     parts: Mapping[str, Part]
     coding: Any = None
+    task: Task | None = None
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,16 @@ from kfeat.data.cache import (
     parse_and_keep,
     parsed_once,
 )
-from kfeat.data.coding import Coding, are_numbers, label_words, listed, words_error
+from kfeat.data.coding import (
+    Coding,
+    are_durations,
+    are_numbers,
+    as_numbers,
+    in_seconds,
+    label_words,
+    listed,
+    words_error,
+)
 from kfeat.data.dataset import Dataset, Matrix, Raw, Reading, Task, Variables
 from kfeat.data.download import chosen_mirror, ensure_file
 from kfeat.data.formats import as_data_errors, as_raw, check_part, read_files
@@ -53,7 +62,7 @@ from kfeat.errors import ConfigError, DataError, DownloadError
 from kfeat.place import announce, code_errors, set_back
 from kfeat.text import say_once
 
-OWN_READER = 6  # raised when the user's own files are read in another way
+OWN_READER = 7  # raised when the user's own files are read in another way
 CODED = "columns"  # part of what determines arrays of tables: their notes name the columns
 
 
@@ -182,14 +191,15 @@ def returned(source: LoaderSource) -> Raw:
         raise DataError(f"{where}: expected (X, y) or (X_train, y_train, X_test, y_test), got {got}")
     names = ("X", "y") if n == 2 else ("X_train", "y_train", "X_test", "y_test")
     with as_data_errors(where, "arrays"), naming(where):
-        labels, words = coded_labels(values[1::2])
+        task = source.task or ("regression" if in_seconds(values[1]) is not values[1] else None)
+        labels, words = coded_labels([*map(in_seconds, values[1::2])])
         both = chain.from_iterable(zip(map(numbers_of, values[::2]), labels, strict=True))
         variables = Variables(X=names[0], y=names[1])
         parts = parts_of(dict(zip(names, both, strict=True)), variables, where, strings=True)
         coding = Coding("regression", parts["train"].X.shape[1], label_names=words)
         for part in parts.values():
             check_part(part, where, coding.width)
-    return as_raw(source.name, parts, coding, source.task, {"train": where})
+    return as_raw(source.name, parts, coding, task, {"train": where})
 
 
 def numbers_of(X: Any) -> Matrix:
@@ -204,10 +214,14 @@ def numbers_of(X: Any) -> Matrix:
     if not hasattr(X, "columns"):
         rows = np.asarray(X)
         strings = rows.ndim == 1 and len(rows) > 0 and all(isinstance(row, str) for row in X)
+        if rows.dtype.kind == "m":
+            return in_seconds(rows).reshape(rows.shape)
         return rows.astype(str)[:, None] if strings else rows
     for i in range(X.shape[1]):
         if not are_numbers(cells := X.iloc[:, i]):
             raise words_error(cells, "the loader must return numbers")
+    if any(are_durations(X.iloc[:, i]) for i in range(X.shape[1])):
+        return np.column_stack([as_numbers(X.iloc[:, i]) for i in range(X.shape[1])])
     real = all(dtype.kind != "c" for dtype in X.dtypes)
     return X.to_numpy(np.float64 if real else None, na_value=np.nan)
 

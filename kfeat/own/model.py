@@ -57,6 +57,8 @@ from kfeat.solvers.base import (
 from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
 from kfeat.text import printable
 
+CALIBRATION_STEPS = 10_000
+
 
 def _solver(model: "KernelModel") -> Any:
     """Return the fitted solver, or the one to fit; it decides which methods the model has."""
@@ -194,7 +196,9 @@ class KernelModel(Estimator):
             for seen, held in folds
         ]
         rows = np.concatenate([np.arange(len(y))[held] for _, held in folds])
-        calibrator, X = linear_model.LogisticRegression(), np.concatenate(values).reshape(len(rows), -1)
+        X = np.concatenate(values).reshape(len(rows), -1)
+        # Decision values of many classes need more than scikit-learn's 100 iterations.
+        calibrator = linear_model.LogisticRegression(max_iter=CALIBRATION_STEPS)
         self.calibrator_ = calibrator.fit(X, y[rows], **weight_options(calibrator, sample_weight, rows))
         return self
 

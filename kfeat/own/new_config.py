@@ -1,6 +1,6 @@
 """A first config for your own data, and advice for it from the published study."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,12 @@ FOLDS = 5
 TRAIN = 0.8  # of the rows, where the data have no test file
 QUICK_EXACT = 3_000  # rows up to which an exact SVM takes seconds, also in cross-validation
 SHOWN = 10  # columns or classes of a comment
+FILLED = {  # what becomes of missing cells
+    "mean": "fills them with the column's mean, or its most frequent word",
+    "most_frequent": "fills them with the column's most frequent value",
+    "word": "makes them the word `missing`, and the column's mean among numbers",
+    "drop": "leaves these rows out",
+}
 MOSTLY = 0.9  # share of rows of one class above which the accuracy tells nothing
 TEMPLATE = """\
 # {name}: {rows}, {features}; {task}.
@@ -68,9 +74,9 @@ def new_config(
     places: dict[str, str | int] = dict(by or {})
     if reading.header is False:
         places = {kind: int(name) if name.isdigit() else name for kind, name in (by or {}).items()}
-    if places:
-        reading = reading.model_copy(update={"drop": [*(reading.drop or []), *places.values()]})
-    raw, dataset, remarks = described_file(data, target=target, test=test, task=task, reading=reading)
+    raw, dataset, remarks = described_file(
+        data, target=target, test=test, task=task, reading=reading, beside=[*places.values()]
+    )
     weight = {"weight": places.pop("weight")} if "weight" in places else {}
     for column in weight.values():
         raw.cells(column, "weight")  # raises where it cannot be
@@ -83,10 +89,17 @@ def new_config(
 
 
 def described_file(
-    data: Path, *, target: str | None, test: str | None, task: Any, reading: Reading
-) -> tuple[Raw, dict[str, Any], list[str]]:
-    """Return a file's rows, what a config's `dataset` says of it, and comments; raises as `new_config`."""
+    data: Path, *, target: str | None, test: str | None, task: Any, reading: Reading,
+    beside: Sequence[str | int] = (),
+) -> tuple[Raw, dict[str, Any], list[str]]:  # fmt: skip
+    """Return a file's rows, what a config's `dataset` says of it, and comments; raises as `new_config`.
+
+    `beside` are columns that are no features. An empty `drop` keeps all others, even if they look useless.
+    """
     check_regular(data)
+    keep_all = reading.drop == []
+    if beside:
+        reading = reading.model_copy(update={"drop": [*(reading.drop or []), *beside]})
     found: dict[str, Any] = {}
     remarks: list[str] = []
     frame, reading, guesses = table_of(data, reading)
@@ -101,7 +114,7 @@ def described_file(
             )
         with naming(data):
             target, dropped = roles(names, reading.model_copy(update={"target": named}))
-        found, remarks = _described(frame, reading, target, dropped)
+        found, remarks = _described(frame, reading, target, dropped, keep_all)
         remarks = [f"# {guess}" for guess in guesses] + remarks
     first = {"path": str(data), "test": test, "target": target}
     given = first | reading.model_dump(exclude_none=True) | found | {"task": task}
@@ -112,11 +125,11 @@ def described_file(
 
 
 def _described(
-    frame: Any, reading: Reading, target: str | None, dropped: list[str]
+    frame: Any, reading: Reading, target: str | None, dropped: list[str], keep_all: bool
 ) -> tuple[dict[str, Any], list[str]]:
     """Return what a config's `dataset` says of a table, where the user's options come first, and comments."""
     columns = columns_of(frame, target, dropped)
-    left_out = useless(frame, columns, target)
+    left_out = {} if keep_all else useless(frame, columns, target)
     used = columns[(columns["role"] != "dropped") & ~columns["name"].isin(left_out)]
 
     def place(name: Any) -> str | int:
@@ -135,10 +148,14 @@ def _described(
             remarks.append(
                 "# An empty cell among words is the word `missing`; `missing: mean` fills it instead."
             )
-        remarks.append(f"# Missing values: {_counted(missing)}; `missing` says what replaces them.")
+        how = f"`missing: {found['missing']}` {FILLED[found['missing']]}"
+        if labels := missing.pop(target, 0):
+            remarks.append(f"# Missing labels are not filled: {labels:,} rows are left out.")
+        if missing:
+            remarks.append(f"# Missing values: {_counted(missing)}; {how}.")
     if left_out:
         reasons = "; ".join(f"{name} ({why})" for name, why in left_out.items())
-        remarks.append(f"# Left out (`drop`): {reasons}.")
+        remarks.append(f"# Left out (`drop`): {reasons}. `--set 'drop=[]'` keeps all columns.")
         found["drop"] = [*map(place, left_out), *(reading.drop or [])]
     return found, remarks
 

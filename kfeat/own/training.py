@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from kfeat import files
 from kfeat.data import Dataset, FileSource, LoaderSource, Protocol, Raw, load_raw
-from kfeat.data.coding import learn_coding, listed
+from kfeat.data.coding import in_seconds, learn_coding, listed
 from kfeat.data.dataset import Indices, Part, Reading, format_of, holds_strings
 from kfeat.data.loading import call_anew
 from kfeat.data.preparation import labels_under, learn, positive_classes
@@ -386,6 +386,7 @@ class _KernelEstimator(Estimator):
         DataError for bad data, ConfigError for a metric that does not suit the labels.
         """
         regression, coding = self._task == "regression", None
+        y = in_seconds(y) if regression else y
         if isinstance(X, pd.DataFrame):
             validate_data(self, X, skip_check_array=True)
             y = column_or_1d(y, warn=True)

@@ -6,13 +6,15 @@ import tarfile
 import zipfile
 
 import numpy as np
+import yaml
 from scipy.io import savemat
 from scipy.sparse import issparse
 
-from kfeat.data import load_raw
+from kfeat.data import Reading, load_raw
 from kfeat.data.formats import matrices as reader
 from kfeat.data.formats.matrices import TYPES
 from kfeat.errors import DataError
+from kfeat.own.new_config import new_config
 
 ARFF = """% a comment
 @relation toy
@@ -34,6 +36,14 @@ def write(folder, content, name="file"):
 def loaded(folder, content, name="toy.csv", **options):
     """Return the Raw of a file with this content."""
     return load_raw({"path": str(write(folder, content, name)), **options}, cache=folder / "cache")
+
+
+def described(path, target="y", **options):
+    """Return the `dataset` of the config that `kfeat new` writes, its text, and the rows."""
+    config, reading = path.parent / "c.yaml", Reading(**options)
+    text = new_config(path, config, target=target, test=None, task=None, reading=reading)
+    dataset = yaml.safe_load(text)["dataset"]
+    return dataset, text, load_raw(dataset, cache=path.parent / "cache")
 
 
 def dense(X):

@@ -13,8 +13,10 @@ from scipy.sparse import csc_array, issparse
 from kfeat.data import Reading, load, load_raw, read_rows
 from kfeat.data.formats import read_files
 from kfeat.data.formats.matrices import TYPES
+from kfeat.data.sources import LoaderSource, validated
 from kfeat.errors import DataError
-from tests.data.files import ARFF, dense, idx, loaded, mat, npz, write
+from kfeat.own.training import KernelRegressor
+from tests.data.files import ARFF, dense, idx, loaded, mat, npz, write, zipped
 
 CSV = "age,colour,income\n30,red,high\n40.5,blue,low\n50,red,low\n"
 X, Y = np.array([[1.0, 2, 0], [3, 4, 5]]), np.array([0, 1])
@@ -286,3 +288,77 @@ def test_missing_pyarrow_is_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(DataError, match=r"pyarrow, which is not installed; `pip install pyarrow`"):
         loaded(tmp_path, b"PAR1", "toy.parquet", **PARQUET)
+
+
+def test_one_file_in_an_archive_is_read(tmp_path):
+    for name in ("t.csv.zip", "t.zip", "data.csv"):  # the last has a wrong ending
+        content = zipped({"folder/t.csv": CSV, "folder/": b"", "__MACOSX/folder/._t.csv": b"x"})
+        raw = loaded(tmp_path, content, name, target="income", categorical="ordinal")
+        assert raw.parts["train"].X.tolist() == [[30, 1], [40.5, 0], [50, 1]]
+    packed = write(tmp_path, zipped({"a.npz": npz(X=X, y=Y)}), "a.npz.zip")
+    assert read(packed).parts["train"].X.tolist() == X.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "t.csv.zip",
+            zipped({"a.csv": CSV, "b.csv": CSV}),
+            "one file in the archive, got 2: a.csv, b",
+        ),
+        ("t.zip", zipped({"a.csv": CSV, "b.csv": CSV}), "one file in the archive, got 2: a.csv, b"),
+        ("t.csv.zip", zipped({}), "expected one file in the archive, got none"),
+        ("t.csv.zip", zipped({"a.csv": CSV})[:-30], "cut short or corrupt"),
+        ("t.csv.zip", zipped({"a.csv": CSV}).replace(b"blue", b"BLUE"), "cut short or corrupt .*CRC"),
+        ("t.csv", zipped({"xl/workbook.xml": "", "xl/styles.xml": ""}), "save the sheet as `CSV UTF-8`"),
+        (
+            "t.feather",
+            b"ARROW1",
+            r"\.feather files cannot be read; .* `pandas.read_feather\(FILE\)",
+        ),
+        ("t.json", b"{}", r"\.json files cannot be read"),
+        ("t.parquet.gz", gzip.compress(b"PAR1"), "unpack it"),
+    ],
+)
+def test_archives_and_formats_that_cannot_be_read_are_named(tmp_path, name, content, message):
+    with pytest.raises(DataError, match=f"{name}: .*{message}"):
+        loaded(tmp_path, content, name, target="income")
+
+
+def test_zstandard_is_read_and_a_broken_stream_named(tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="pip install pyarrow")
+    packed = pa.compress(CSV.encode(), codec="zstd", asbytes=True)
+    options = {"target": "income", "categorical": "ordinal"}
+    assert loaded(tmp_path, packed, "t.csv.zst", **options).columns == ("age", "colour")
+    with pytest.raises(DataError, match="cut short or corrupt"):
+        loaded(tmp_path, packed[:-9], "cut.csv.zst", **options)
+
+
+@pytest.mark.parametrize("dtype", ["timedelta64[ns]", "duration[us][pyarrow]"])
+def test_durations_are_numbers_of_seconds(tmp_path, dtype):
+    pytest.importorskip("pyarrow", reason="pip install pyarrow")
+    hours = [0.5, 1.25, None, 3] * 4
+    frame = pd.DataFrame(
+        {"wait": pd.Series(pd.to_timedelta(hours, unit="h")).astype(dtype), "y": ["a", "b", "a", "b"] * 4}
+    )
+    frame.to_parquet(tmp_path / "t.parquet")
+    raw = read(tmp_path / "t.parquet", target="y", missing="mean")
+    assert raw.coding.kinds == {"wait": "number"}
+    assert raw.parts["train"].X[:4].ravel().tolist() == [1800, 4500, 5700, 10800]
+    assert raw.coding.matrix(frame[["wait"]]).tolist() == raw.parts["train"].X.tolist()
+    waits = read(tmp_path / "t.parquet", target="wait", categorical="one_hot", missing="drop")
+    assert (waits.task, waits.y[:3].tolist()) == ("regression", [1800, 4500, 10800])
+    (tmp_path / "load.py").write_text(
+        "import pandas as pd\n"
+        f"frame = pd.read_parquet({str(tmp_path / 't.parquet')!r}).dropna()\n"
+        "def load():\n    return frame[['wait']], frame['wait']\n"
+    )
+    loader = validated(LoaderSource, {"loader": f"{tmp_path / 'load.py'}:load"}, "dataset")
+    raw = load_raw(loader, cache=tmp_path / "cache")
+    assert (raw.task, raw.y[:2].tolist(), raw.parts["train"].X[:2].tolist()) == (
+        *("regression", [1800, 4500]),
+        [[1800], [4500]],
+    )
+    model = KernelRegressor(budget=1).fit(frame.dropna()[["wait"]][:4], frame.dropna()["wait"][:4])
+    assert 0 < model.predict(frame.dropna()[["wait"]][:1])[0] < 20_000

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from kfeat.data import Reading, load_raw
@@ -11,7 +12,7 @@ from kfeat.data.sources import FileSource
 from kfeat.errors import DataError
 from kfeat.own.new_config import new_config
 from tests.cli.commands import kfeat, refusal, succeed
-from tests.data.files import write
+from tests.data.files import described, write
 
 CSV = ",age,colour,when,y\r\n0,1,red,2020-01-01,yes\r\n1,,blue,2020-01-02,no\r\n2,3,red,2020-03-03,yes\r\n"
 WHOLE = {"target": "y", "categorical": "one_hot", "missing": "mean", "drop": ["when"]}
@@ -158,3 +159,43 @@ def test_json(file):
     assert kinds == ["numbers", "numbers", "words", "dates", "words"]
     known = json.loads(info("digits", "--format", "json"))
     assert (known["name"], known["shape"]["train"]) == ("digits", [1797, 64])
+
+
+def numbers_of_their_own(n=300):
+    """Return whole numbers that differ in every row, in no order."""
+    rng = np.random.default_rng(0)
+    return rng.permutation(np.arange(n) * 10 + rng.integers(0, 10, n))
+
+
+@pytest.mark.parametrize("bands", [1, 3, 6])
+@pytest.mark.parametrize("words", [True, False])
+def test_numbers_on_which_the_target_depends_in_any_form_are_no_ids(tmp_path, bands, words):
+    x = numbers_of_their_own()
+    high = np.sin(bands * np.pi * x / 1500) > 0
+    y = np.where(high, "forest", "bare") if words else high + 0.25 + np.random.default_rng(1).normal(size=300)
+    frame = pd.DataFrame({"elevation": x, "slope": np.random.default_rng(2).normal(size=300), "y": y})
+    dataset, text, _ = described(write(tmp_path, frame.to_csv(index=False), "toy.csv"))
+    assert "drop" not in dataset
+    assert "Left out" not in text
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ids_are_left_out_unless_an_empty_drop_keeps_them(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    labels = [rng.choice(["a", "b"], 300), rng.normal(size=300), rng.choice(["a", "b"], 300, p=[0.9, 0.1])]
+    frame = pd.DataFrame({"account": numbers_of_their_own(), "x": rng.normal(size=300), "y": labels[seed]})
+    path = write(tmp_path, frame.to_csv(index=False), "toy.csv")
+    dataset, text, _ = described(path)
+    assert dataset["drop"] == ["account"]
+    assert "# Left out (`drop`): account (a number of its own in every row). `--set 'drop=[]'` keeps" in text
+    dataset, text, raw = described(path, drop=[])
+    assert (dataset["drop"], raw.columns) == ([], ("account", "x"))
+    assert "Left out" not in text
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("cell", ["inf", "-inf"])
+def test_infinity_is_one_sentence_without_a_warning(tmp_path, cell):
+    text = "a,b,y\n" + "".join(f"{cell if i % 7 == 3 else i * 1.5},{i % 5},{i % 2}\n" for i in range(40))
+    with pytest.raises(DataError, match=f"rows 4, 11, .* column a: expected a finite number, got '{cell}'"):
+        described(write(tmp_path, text, "toy.csv"))

@@ -3,16 +3,18 @@
 import re
 from functools import partial
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from kfeat.data import Protocol, Reading, load_raw
+from kfeat.data import FileSource, Protocol, Reading, load_raw, read_rows
+from kfeat.data.formats.tables import read_frame
 from kfeat.data.preparation import prepare
 from kfeat.errors import ConfigError, DataError
 from kfeat.own.new_config import new_config
 from kfeat.text import say_once
 from tests.data import files
-from tests.data.files import write
+from tests.data.files import described, write
 
 loaded = partial(files.loaded, target="y")
 
@@ -224,3 +226,71 @@ def test_a_line_without_end_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr("kfeat.data.cache.LONGEST_LINE", 1000)
     with pytest.raises(DataError, match="expected lines of text, got one of 1,000 bytes or more"):
         loaded(tmp_path, "\0" * 2000)
+
+
+def european(number, decimal, thousands):
+    return f"{number:,.2f}".replace(",", "T").replace(".", decimal).replace("T", thousands)
+
+
+@pytest.mark.parametrize(
+    ("decimal", "thousands", "mark"),
+    [(",", ".", "."), (",", "\N{NO-BREAK SPACE}", " "), (",", "\N{NARROW NO-BREAK SPACE}", " "),
+     (",", "\N{THIN SPACE}", " "), (",", " ", " "), (".", "'", "'"), (".", "\u2019", "'"), (".", ",", ","),
+     (",", "", None)],
+)  # fmt: skip
+def test_numbers_of_europe_are_numbers(tmp_path, decimal, thousands, mark):
+    prices, x = np.arange(40) * 1234.25 + 100, np.arange(40) / 8 - 2
+    lines = [f"{european(p, decimal, thousands)};{european(q, decimal, '')};{i % 2}"
+             for i, (p, q) in enumerate(zip(prices, x, strict=True))]  # fmt: skip
+    dataset, text, raw = described(write(tmp_path, "\n".join(["price;x;y", *lines]) + "\n", "toy.csv"))
+    assert raw.parts["train"].X.tolist() == [[p, round(q, 2)] for p, q in zip(prices, x, strict=True)]
+    assert (dataset.get("decimal", "."), dataset.get("thousands")) == (decimal, mark)
+    assert "`decimal`" in text or decimal == "."
+    assert "between thousands" in text or mark is None
+    later = write(tmp_path, f"x;price\n{european(0.5, decimal, '')};{european(1250.5, decimal, thousands)}\n")
+    frame = read_frame(later, FileSource(**dataset).reading.model_copy(update={"format": "csv"}), raw.coding)
+    assert raw.coding.matrix(frame).tolist() == [[1250.5, 0.5]]
+
+
+def test_a_column_with_decimal_points_stays_beside_one_with_commas(tmp_path):
+    lines = [f"{european(1234.5 * (i + 1), ',', '.')};{i / 10 - 1:.3f};{i % 2}" for i in range(30)]
+    dataset, _, raw = described(write(tmp_path, "\n".join(["price;x;y", *lines]) + "\n", "toy.csv"))
+    assert (dataset["decimal"], dataset["thousands"]) == ({"price": ","}, {"price": "."})
+    assert rows(raw)[:2] == [[1234.5, -1], [2469, -0.9]]
+
+
+def test_whole_numbers_with_points_are_thousands_in_a_file_with_decimal_commas(tmp_path):
+    text = "n;x;y\n1.250;0,5;a\n980;1,5;b\n15.300;2,5;a\n"
+    _, _, raw = described(write(tmp_path, text, "toy.csv"))
+    assert rows(raw) == [[1250, 0.5], [980, 1.5], [15300, 2.5]]
+
+
+def test_a_number_in_another_spelling_than_that_of_training_is_named(tmp_path):
+    options = {"delimiter": ";", "decimal": ",", "thousands": "."}
+    raw = loaded(tmp_path, "a;y\n1.250,5;0\n3,25;1\n", **options)
+    later = write(tmp_path, "a\n" + "1,5\n" * 9000 + "2.5\n", "later.csv")
+    reading = Reading(**options)
+    with pytest.raises(
+        DataError, match=r"row 9001, column a: expected a number such as 1\.250,5, got '2\.5'"
+    ):
+        list(read_rows(later, reading, raw.coding))
+    assert len(list(read_rows(write(tmp_path, "a\n1.000,5\n", "l.csv"), reading, raw.coding))) == 1
+
+
+@pytest.mark.parametrize(
+    "options", [{"decimal": ",", "thousands": ","}, {"decimal": "."}, {"thousands": ";"}]
+)
+def test_marks_that_mean_nothing_are_refused(options):
+    with pytest.raises(ValueError, match=r"different marks|Input should be"):
+        Reading(**options)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("separator", [";", ",", "\t"])
+def test_the_first_line_of_excel_names_the_delimiter(tmp_path, separator, encoding):
+    lines = ["sep=;", "a;b;y", "1.5;2;u", "2.5;3;v"]
+    content = "\r\n".join(lines).replace(";", separator) + "\r\n"
+    path = write(tmp_path, content.encode(encoding), "toy.csv")
+    source = {"path": str(path), "target": "y", "encoding": encoding}
+    raw = load_raw(source, cache=tmp_path / "cache")
+    assert (raw.columns, rows(raw)) == (("a", "b"), [[1.5, 2], [2.5, 3]])

@@ -7,7 +7,7 @@ import pytest
 from sklearn import metrics
 from sklearn.calibration import calibration_curve
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold, ShuffleSplit
+from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold
 from sklearn.svm import SVC
 
 import kfeat
@@ -231,3 +231,14 @@ def test_a_scorer_of_chosen_folds_uses_them_on_fewer_rows(monkeypatch):
         "score", 1e9, candidate=Candidate("own", {"name": "linear"}, None, "logistic"), n=100, values=[1.0]
     )
     assert answer["score"] > 0.9
+
+
+@pytest.mark.filterwarnings("error")
+def test_probabilities_of_many_classes_are_learnt_without_a_warning():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(16), 24)
+    rows = rng.normal(size=(384, 6)) + 0.5 * y[:, None] * rng.normal(size=6)
+    model = KernelModel(solver=Newton(C=1000.0), scale="zscore").fit(rows, y)
+    prepared = model.preparation_.rows(rows)
+    model.calibrate(prepared, y, list(StratifiedKFold(3).split(rows, y)))
+    assert model.calibrator_.n_iter_.max() < model.calibrator_.max_iter

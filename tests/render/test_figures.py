@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
+from kfeat.render.figures import marks
 from kfeat.render.figures.figure import DIGITS, draw, figure_of
-from kfeat.render.figures.marks import RC, SVG, logarithmic
+from kfeat.render.figures.marks import RC, SVG, logarithmic, save
 from kfeat.render.paper_table import check_figure
 from kfeat.render.report import FILES, records, render, write_report
 from tests.cells import cells_with, fake_row
@@ -577,3 +578,18 @@ def test_a_setting_without_rows_is_not_left_out(drawn, load, tmp_path):
     experiment = load(METHODS)
     draw(experiment, cells_of(experiment, nothing), [tmp_path / "figure.png"])
     assert (tmp_path / "figure.png").stat().st_size > 100
+
+
+@pytest.mark.filterwarnings("error")
+def test_signs_that_the_font_lacks_are_drawn_by_another_font_or_as_boxes_in_silence(tmp_path):
+    in_stix = "\u1d81"  # DejaVu Sans lacks it, and the fonts of Matplotlib have it in STIXGeneral
+    for label, families in (("\u65e5\u672c", ()), (in_stix, ("STIXGeneral",)), ("\u00e9", ())):
+        with rc_context(RC):
+            figure = Figure()
+            axes = figure.subplots()
+            axes.set(title=label, xticks=[0, 1], xticklabels=[label, "b"])
+            if marks.fonts_with(frozenset(map(ord, label))) and label == "\u65e5\u672c":
+                continue  # this machine has a font for it
+            save(figure, [tmp_path / "a.svg", tmp_path / "a.png"])
+            assert tuple(axes.title.get_fontfamily()[1:]) == families
+        assert label in (tmp_path / "a.svg").read_text(encoding="utf-8")

@@ -54,7 +54,7 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
             parts = {role: Part(X_of[role], y_of[role]) for role in X_of}
         for role, part in parts.items():
             check_part(part, str(files.get(role, files["train"])), parts["train"].X.shape[1])
-    return as_raw(files["train"].name, parts, coding, task, files)
+    return as_raw(files["train"].name, parts, coding, task or contents.task, files)
 
 
 def as_raw(

@@ -48,7 +48,7 @@ def array_blocks(
 
 def npz_arrays(path: Path, names: list[str], reading: Reading) -> dict[str, Any]:
     """Return the arrays of these names, and None for each other array; those that need pickle are refused."""
-    with open_content(path) as content:
+    with open_content(path, archive=path.suffix.lower() == ".zip") as content:
         stored = io.BytesIO(content.read())
     if not zipfile.is_zipfile(stored):
         raise DataError(f"{path}: expected a .npz file, which is a zip archive of arrays")
@@ -165,7 +165,7 @@ CHILD = (
 
 def mat_arrays(path: Path, names: list[str], reading: Reading) -> dict[str, Any]:
     """Return the named arrays, and None for each other; cells, structs and objects are not decoded."""
-    with open_content(path) as content:
+    with open_content(path, archive=True) as content:
         stored = content.read()
     return arrays_in(stored, names, bool(reading.samples_in_columns), path)
 
@@ -291,7 +291,7 @@ def idx_blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Itera
 
 def read_array(path: Path) -> NDArray[Any]:
     """Return the array of one IDX file; raises DataError when its header or length is not right."""
-    with open_content(path) as content:
+    with open_content(path, archive=True) as content:
         head = content.read(4)
         if len(head) < 4 or head[:2] != b"\0\0" or head[2] not in TYPES or not head[3]:
             raise DataError(

@@ -5,7 +5,7 @@ import csv
 import io
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,12 +19,15 @@ from numpy.typing import NDArray
 from kfeat.data.cache import check_regular, most_content, naming, open_text
 from kfeat.data.coding import (
     FILL_IN,
+    PLAIN,
     UNNAMED,
     Coding,
+    are_durations,
     are_numbers,
     are_truths,
     as_dates,
     as_numbers,
+    as_words,
     check_cells,
     finite_numbers,
     holds,
@@ -32,10 +35,12 @@ from kfeat.data.coding import (
     label_words,
     learn_coding,
     listed,
+    no_numbers,
+    spelt,
     words_error,
     words_in,
 )
-from kfeat.data.dataset import Contents, Part, Reading, format_of, repeated
+from kfeat.data.dataset import PACKED, Contents, MissingCode, Part, Reading, format_of, repeated
 from kfeat.data.formats import cut
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
@@ -109,7 +114,17 @@ class DelimitedText:
         given = self.reading.delimiter
         if given is not None:
             return " " if given == "whitespace" else given
+        if self.named_separator is not None:
+            return self.named_separator
         return "\t" if format_of(self.path, self.reading) == "tsv" else ","
+
+    @cached_property
+    def named_separator(self) -> str | None:
+        """The delimiter in a first line such as `sep=;`, which Excel reads, or None without one."""
+        with open_text(self.path) as content:
+            line = content.readline().decode(self.encoding, errors="ignore")  # of half a sign of UTF-16
+        named = re.fullmatch(r'"?sep=(.)"?[\r\n]*', line)
+        return named[1] if named else None
 
     @property
     def encoding(self) -> str:
@@ -149,19 +164,27 @@ class DelimitedText:
     def parsed(self, content: Any, **options: Any) -> Any:
         """Return the frame that pandas parses, with numbers as names of columns; known words stay text.
 
-        A word for a missing cell is an ordinary word in a column whose `levels` contain it.
+        A word for a missing cell is an ordinary word in a column whose `levels` contain it. So is a number
+        that another column spells in another way.
         """
         levels, coding = self.reading.levels or {}, self.coding
         words = {*levels, *(coding.words if coding else ())}
+        for option in (self.reading.decimal, self.reading.thousands):
+            words |= set(option) if isinstance(option, dict) else set()
         if coding and coding.label_names and not {"True", "False"}.issuperset(coding.label_names):
             words.add(str(coding.target))
         return self._read(
             content,
             names=range(len(self.names)),
             dtype={i: "str" for i, name in enumerate(self.names) if name in words},
-            na_values={i: MISSING.difference(levels.get(name, ())) for i, name in enumerate(self.names)},
+            na_values=dict(enumerate(map(self.gaps, self.names))),
             **options,
         )
+
+    def gaps(self, name: str) -> set[str]:
+        """Return the words for a missing cell in a column."""
+        levels = (self.reading.levels or {}).get(name, ())
+        return {*MISSING.difference(levels), *map(str, self.reading.codes(name))}
 
     def _read(self, content: Any, names: Any = None, **options: Any) -> Any:
         import pandas as pd
@@ -173,13 +196,14 @@ class DelimitedText:
             content,
             sep=r"\s+" if self.separator == " " else self.separator,
             header=0 if self.header and names is not None else None,
+            skiprows=int(self.named_separator is not None),
             names=names,
             index_col=False,
             skipinitialspace=True,
             low_memory=False,
             keep_default_na=False,
             encoding=self.encoding,
-            thousands=self.reading.thousands,
+            decimal="," if self.reading.decimal == "," or self.reading.thousands == "." else ".",
             **precision,
             **options,
         )
@@ -216,9 +240,14 @@ class DelimitedText:
         several = repeated(self.names)
         for name, cells in frame.items():
             if not are_numbers(cells) and name not in several:
-                frame[name] = stripped(cells, (self.reading.levels or {}).get(name, ()))
-                if (frame[name].dropna() != cells[frame[name].notna()]).any():
+                words = stripped(cells, self.gaps(name))
+                if (words.dropna() != cells[words.notna()]).any():
                     remark(frame, "Blanks around the words are left out", name)
+                if self.coding is None and words.isna().sum() > cells.isna().sum():
+                    words = as_column(words, words)
+                frame[name] = words
+        if not several:
+            frame = as_set(frame, self.reading, self.coding)
         if not self.header or self.reading.columns is not None:
             return frame
         known = self.coding.names if self.coding else []
@@ -250,7 +279,7 @@ class DelimitedText:
     def keep_codes(self, frame: Any, whole: dict[str, int]) -> None:
         """Put back the text of whole numbers with leading zeros, and of those that no double tells apart."""
         with open_text(self.path) as content:
-            gaps = list(MISSING)
+            gaps = {i: self.gaps(name) for name, i in whole.items()}
             text = self._read(
                 content, range(len(self.names)), dtype="str", usecols=[*whole.values()], na_values=gaps
             )
@@ -278,13 +307,13 @@ class DelimitedText:
         n = len(self.names)
         for line, cells in islice(self.records(self.separator), int(self.header), None):
             if len(cells) != n:
-                comment = self.header and self.names[0].startswith(("#", "|", "%", "sep="))
+                comment = self.header and self.names[0].startswith(("#", "|", "%"))
                 why = "; the first line is no header: remove it" if comment else self.hint()
                 raise DataError(f"line {line}: expected {n} columns, got {len(cells)}{why}")
 
     def hint(self) -> str:
         """Return a hint at another delimiter, where the file has one column and none is given, or nothing."""
-        if self.reading.delimiter is not None or len(self.names) > 1:
+        if {self.reading.delimiter, self.named_separator} != {None} or len(self.names) > 1:
             return ""
         for delimiter, written in DELIMITERS.items():
             if (width := self.width(delimiter)) > 1:
@@ -301,8 +330,11 @@ class DelimitedText:
         with open_text(self.path) as content, io.TextIOWrapper(content, self.encoding, newline="") as text:
             lines = (" ".join(line.split()) for line in text) if separator == " " else text
             try:
+                start = len(list(islice(lines, int(self.named_separator is not None))))
                 reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
-                yield from ((reader.line_num, cells) for cells in reader if any(cells) or len(cells) > 1)
+                for cells in reader:
+                    if any(cells) or len(cells) > 1:
+                        yield start + reader.line_num, cells
             except UnicodeError as error:
                 raise self.undecoded(error) from None
             except (csv.Error, TypeError) as error:
@@ -314,10 +346,59 @@ def remark(frame: Any, what: str, name: str) -> None:
     frame.attrs.setdefault("remarks", {}).setdefault(what, []).append(name)
 
 
-def stripped(cells: Any, known: Sequence[str] = ()) -> Any:
-    """Return cells without blanks around words; words for a missing cell are NaN, unless they are known."""
+def stripped(cells: Any, gaps: Iterable[str]) -> Any:
+    """Return cells without blanks around words; words for a missing cell are NaN."""
     words = cells.map(lambda cell: cell.strip() if isinstance(cell, str) else cell)
-    return words.mask(words.isin(MISSING.difference(known)))
+    return words.mask(words.isin(set(gaps)))
+
+
+def as_set(frame: Any, reading: Reading, coding: Coding | None = None) -> Any:
+    """Return a frame with the numbers and the missing cells that the options of the reading declare.
+
+    A coding knows which columns are numbers: there, another spelling raises DataError.
+    """
+    for name in map(str, frame.columns):
+        cells, spelling = without_codes(frame[name], reading.codes(name)), reading.spelling(name)
+        if spelling != PLAIN and name not in (reading.levels or {}) and not are_numbers(cells):
+            numbers = spelt(cells, *spelling)
+            labels = coding is not None and name == coding.target and not coding.label_names
+            if coding is not None and (labels or coding.kinds.get(name) == "number"):
+                words = numbers.map(lambda cell: isinstance(cell, str))
+                check_cells(words, cells, f"a number such as {example(*spelling)}", int(cells.index[0]))
+            cells = without_codes(numbers if are_numbers(numbers) else cells, reading.codes(name))
+        if cells is not frame[name]:
+            frame[name] = cells
+    return frame
+
+
+def example(decimal: str, thousands: str | None) -> str:
+    """Return a number in a spelling."""
+    return f"1{thousands or ''}250{decimal}5"
+
+
+def without_codes(cells: Any, codes: Sequence[MissingCode]) -> Any:
+    """Return a column that is NaN where it has codes of missing cells, which may be words or numbers."""
+    import pandas as pd
+
+    if not codes:
+        return cells
+    values = as_numbers(pd.Series(codes, dtype=object))
+    found = np.isin(as_numbers(cells), values[~np.isnan(values)])
+    if not are_numbers(cells):
+        found |= as_words(cells).isin([*map(str, codes)]).to_numpy()
+    return as_column(cells.mask(found), cells.mask(found)) if found.any() else cells
+
+
+def as_column(numbers: Any, words: Any) -> Any:
+    """Return a column of numbers if all cells that are not missing spell some, the words otherwise."""
+    import pandas as pd
+
+    values = as_numbers(numbers)
+    return (
+        words
+        if no_numbers(numbers).any() or np.isnan(values).all()
+        else pd.Series(values, numbers.index, name=numbers.name)
+    )
 
 
 class NoHeaderError(DataError):
@@ -428,7 +509,7 @@ def read(files: Mapping[str, Path], reading: Reading) -> Contents:
             parts[part] = Part(coding.matrix(X), coding.labels(y.to_frame()))
     coding.n_dropped = sum(len(rows[part][1]) - len(y) for part, (_, y) in used.items())
     coding.target = target
-    return Contents(parts, coding)
+    return Contents(parts, coding, "regression" if are_durations(used["train"][1]) else None)
 
 
 def column_by(
@@ -476,9 +557,11 @@ def roles(columns: Sequence[str], reading: Reading) -> tuple[str | None, list[st
     dropped = [column_called(column, columns, "`drop`") for column in reading.drop or []]
     if target in dropped:
         raise DataError("expected the target to be kept, got it in `drop`")
-    for name in reading.levels or {}:
-        if name != "labels" or target is not None:
-            column_called(name, columns, "`levels`")
+    for option in ("levels", "missing_values", "decimal", "thousands"):
+        given = getattr(reading, option)
+        for name in given if isinstance(given, dict) else ():
+            if name != "labels" or target is not None:
+                column_called(name, columns, f"`{option}`")
     return target, dropped
 
 
@@ -542,7 +625,9 @@ def read_frame(path: Path, reading: Reading, coding: Coding | None = None) -> An
     With a coding, its columns of words are read as text, even if they look like numbers.
     """
     read_one = {"arff": read_arff, "parquet": read_parquet}.get(format_of(path, reading))
-    return read_delimited(path, reading, coding) if read_one is None else read_one(path)
+    return (
+        read_delimited(path, reading, coding) if read_one is None else as_set(read_one(path), reading, coding)
+    )
 
 
 def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[tuple[Any, None]]:
@@ -550,15 +635,16 @@ def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[
     kind = format_of(path, reading)
     frames: Iterator[Any]
     if kind == "arff":
-        frame = read_arff(path)
+        frame = as_set(read_arff(path), reading, coding)
         frames = (frame.iloc[start : start + rows] for start in range(0, len(frame), rows))
     elif kind == "parquet":
-        frames = parquet_blocks(path, rows)
+        frames = (as_set(frame, reading, coding) for frame in parquet_blocks(path, rows))
     else:
         frames = delimited_blocks(path, reading, coding, rows)
     yield from ((frame, None) for frame in frames)
 
 
+SPARSE = re.compile(r"^\s*@data\s*(?:%.*\s*)*\{", re.M | re.I)  # the first row is in braces
 UNQUOTED = re.compile(r"^[^'\"%\n]+$", re.M)  # a line of ARFF without quoted words
 
 
@@ -573,8 +659,14 @@ def read_arff(path: Path) -> Any:
     from scipy.io.arff import ArffError, loadarff
 
     try:
-        with open_text(path) as content, io.TextIOWrapper(content, encoding="utf-8") as text:
-            rows, meta = loadarff(io.StringIO(UNQUOTED.sub(without_blanks, text.read())))
+        with open_text(path) as content, io.TextIOWrapper(content, encoding="utf-8") as file:
+            text = file.read()
+        if SPARSE.search(text):
+            raise DataError(
+                "sparse ARFF, with rows in braces, cannot be read; save it dense (in Weka, by the filter "
+                "SparseToNonSparse), or as svmlight or CSV"
+            )
+        rows, meta = loadarff(io.StringIO(UNQUOTED.sub(without_blanks, text)))
     except ArffError as error:
         raise DataError(f"cannot be read as arff ({error})") from None
     frame = pd.DataFrame({name: rows[name] for name in meta.names()})
@@ -603,6 +695,8 @@ def parquet_blocks(path: Path, rows: int) -> Iterator[Any]:
 def parquet_file(path: Path) -> Iterator[Any]:
     """Open a Parquet file; raises DataError where the file or pyarrow is missing."""
     check_regular(path)
+    if path.suffix.lower() in PACKED:
+        raise DataError(f"{path}: a Parquet file is packed inside already; unpack it")
     try:
         import pyarrow.parquet as pq
     except ImportError:

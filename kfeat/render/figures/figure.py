@@ -27,6 +27,7 @@ from kfeat.render.figures.marks import (
     Marks,
     by_score,
     heading,
+    in_any_script,
     logarithmic,
     save,
     say_why_empty,
@@ -67,9 +68,9 @@ def _settle(figure: Figure, dpi: float) -> None:
     clip paths are made of all digits.
     """
     figure.set_dpi(dpi)
-    figure.draw_without_rendering()
+    in_any_script(figure, figure.draw_without_rendering)
     if _break_labels(figure):
-        figure.draw_without_rendering()
+        in_any_script(figure, figure.draw_without_rendering)
     figure.set_layout_engine("none")
     for axes in figure.axes:
         left, bottom, width, height = (round(end, DIGITS) for end in axes.get_position().bounds)

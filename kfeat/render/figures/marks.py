@@ -1,20 +1,24 @@
 """The house style of figures, and how they draw a number: a mean with its spread, a run, the paper's."""
 
 import re
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from io import StringIO
 from math import ceil, floor, log10, nan
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from xml.etree import ElementTree
 
 import numpy as np
+from matplotlib import font_manager, rcParams
 from matplotlib.collections import LineCollection
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, NullFormatter
 
 from kfeat.analysis.cells import Cell
@@ -57,6 +61,7 @@ BOUNDS = {"x": "<", "y": "v"}  # the marker of a printed upper bound points to w
 FURTHER = {"x": ">", "y": "^"}
 STOPPED: dict[str, Any] = {"ls": "none", "ms": 7, "mfc": "#E4E4E4", "color": "black"}
 LINE: dict[str, Any] = {"color": GREY, "lw": 1, "ls": (0, (1, 1.5)), "zorder": 1.4}
+T = TypeVar("T")
 SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 FONTS = "'DejaVu Sans', Verdana, Arial, sans-serif"  # of an SVG: Matplotlib's own, then none that is wider
 ElementTree.register_namespace("", SVG)
@@ -176,14 +181,57 @@ def save(figure: Figure, paths: Sequence[Path], dpi: float = 150) -> None:
         if path.suffix == ".svg":
             path.write_text(as_svg(figure, dpi), encoding="utf-8")
         else:
-            figure.savefig(path, dpi=dpi, metadata={"Software": None})
+            in_any_script(figure, partial(figure.savefig, path, dpi=dpi, metadata={"Software": None}))
 
 
 def as_svg(figure: Figure, dpi: float = 150) -> str:
     """Return the figure as the text of an SVG that names neither the time nor a version."""
-    svg, nothing = StringIO(), dict.fromkeys(("Date", "Creator", "Format", "Type"))
-    figure.savefig(svg, format="svg", dpi=dpi, metadata=nothing)
-    return _slim(svg.getvalue())
+
+    def drawn() -> str:
+        svg, nothing = StringIO(), dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(svg, format="svg", dpi=dpi, metadata=nothing)
+        return svg.getvalue()
+
+    return _slim(in_any_script(figure, drawn))
+
+
+def in_any_script(figure: Figure, draw: Callable[[], T]) -> T:
+    """Return what `draw` returns, again with further fonts if Matplotlib's own lacks signs of the figure.
+
+    A sign that no font of the machine has is a box, about which nothing is said. The context of RC ends the
+    use of these fonts.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        drawn = draw()
+    signs = [re.match(r"Glyph (\d+) |Matplotlib currently does not", str(one.message)) for one in caught]
+    for one, sign in zip(caught, signs, strict=True):
+        if sign is None:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    families = fonts_with(frozenset(int(sign[1]) for sign in signs if sign and sign[1]))
+    if not families:
+        return drawn
+    rcParams["font.family"] = [*rcParams["font.family"], *families]
+    for text in figure.findobj(Text):
+        text.set_fontfamily(rcParams["font.family"])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph |Matplotlib currently does not")
+        return draw()
+
+
+@cache
+def fonts_with(signs: frozenset[int]) -> tuple[str, ...]:
+    """Return as few installed fonts as have these signs, given by their code points, if any font has them."""
+    found: dict[str, frozenset[int]] = {}
+    for font in font_manager.fontManager.ttflist if signs else ():
+        if font.style == "normal" and not font.name.startswith("Last Resort"):  # whose signs are boxes
+            has = signs.intersection(font_manager.get_font(font.fname).get_charmap())
+            found[font.name] = found.get(font.name, signs) & has  # in all its weights
+    families, missing = list[str](), signs
+    while missing := missing & frozenset().union(*found.values()):
+        families.append(max(found, key=lambda name: len(found[name] & missing)))
+        missing -= found[families[-1]]
+    return tuple(families)
 
 
 def _slim(svg: str) -> str:
