@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 from xml.etree import ElementTree
 
 import pytest
-from matplotlib import rc_context
+from matplotlib import font_manager, rc_context
 from matplotlib.figure import Figure
 
 from kfeat.errors import ConfigError
@@ -582,7 +582,12 @@ def test_a_setting_without_rows_is_not_left_out(drawn, load, tmp_path):
 
 @pytest.mark.filterwarnings("error")
 def test_signs_that_the_font_lacks_are_drawn_by_another_font_or_as_boxes_in_silence(tmp_path):
-    in_stix = "\u1d81"  # DejaVu Sans lacks it, and the fonts of Matplotlib have it in STIXGeneral
+    signs = {"DejaVu Sans": list[set[int]](), "STIXGeneral": list[set[int]]()}  # fonts of Matplotlib
+    for font in font_manager.fontManager.ttflist:
+        if font.name in signs and font.style == "normal":
+            signs[font.name].append(set(font_manager.get_font(font.fname).get_charmap()))
+    others = set.intersection(*signs["STIXGeneral"]) - set.union(*signs["DejaVu Sans"])
+    in_stix = chr(min(code for code in others if chr(code).isalpha()))
     for label, families in (("\u65e5\u672c", ()), (in_stix, ("STIXGeneral",)), ("\u00e9", ())):
         with rc_context(RC):
             figure = Figure()
