@@ -132,7 +132,10 @@ class _Group(options.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; Ctrl-C exits with 130, SIGTERM with 143, an error of data or disks with 2."""
         logging.basicConfig(format="kfeat: %(message)s", level=logging.WARNING, handlers=[_ToStderr()])
-        signal.signal(signal.SIGTERM, _terminated)
+        stops = _Stop(Terminated(128 + signal.SIGTERM)), _Stop(KeyboardInterrupt())
+        signal.signal(signal.SIGTERM, stops[0])
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not ignored, as in the background
+            signal.signal(signal.SIGINT, stops[1])
         postpone()
         # Rows are a million small objects, which Python would search for cycles again and again.
         gc.set_threshold(100_000)
@@ -141,7 +144,7 @@ class _Group(options.Group):
             cast(TextIOWrapper, stream).reconfigure(errors="backslashreplace")
         try:
             _check_working_folder()
-            with _wrong_usage_in_one_sentence():
+            with _wrong_usage_in_one_sentence(), _as_raised(stops):
                 result = super().invoke(ctx)
             sys.stdout.flush()  # a full disk shows here, and not at exit
             return result
@@ -176,8 +179,48 @@ def _check_working_folder() -> None:
         ) from None
 
 
-def _terminated(number: int, frame: FrameType | None) -> None:
-    raise Terminated(128 + number)
+_MOMENT = 0.05  # seconds
+
+
+class _Stop:
+    """A handler that raises an error on a signal; what else it causes counts as this error.
+
+    Compiled code turns the error into another one, or a compiled module that is being imported prints and
+    drops it. So the error waits until such an import has ended, unless the signal comes twice.
+    """
+
+    def __init__(self, error: BaseException) -> None:
+        self.error, self.raised, self._waits = error, False, False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        twice = self._waits and number != signal.SIGALRM
+        self._waits = _importing(frame) and not twice
+        if not self._waits:
+            self.raised = True
+            raise self.error
+        signal.signal(signal.SIGALRM, self)
+        signal.setitimer(signal.ITIMER_REAL, _MOMENT)
+
+
+@contextmanager
+def _as_raised(stops: Iterable[_Stop]) -> Iterator[None]:
+    """Raise what a signal raised in the place of an error that came of it."""
+    try:
+        yield
+    except Exception:
+        for stop in stops:
+            if stop.raised:
+                raise stop.error from None
+        raise
+
+
+def _importing(frame: FrameType | None) -> bool:
+    """Return whether this frame is one of the import system, or was called by a compiled module's import."""
+    inner = frame is not None and frame.f_code.co_filename.startswith("<frozen importlib")
+    while frame is not None and not inner:
+        inner = frame.f_code.co_qualname.startswith("ExtensionFileLoader.")
+        frame = frame.f_back
+    return inner
 
 
 def _say_what_is_kept(ctx: click.Context, what: str) -> None:
