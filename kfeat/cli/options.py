@@ -25,7 +25,12 @@ Command = Callable[..., Any]
 
 WHOLE = 1000  # characters, more than any sentence has
 MAX_SECONDS = 365 * 86400.0  # longer times overflow the system's timers
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+_UNITS = {
+    **dict.fromkeys(("", "s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86400.0),
+}
 KEPT = "kfeat.kept"  # the key in a context's `meta` of the text that a signal prints
 
 
@@ -146,13 +151,14 @@ verbosity = options(
 
 
 def seconds_of(text: str) -> float:
-    """Return the seconds in a duration such as 90, 90s, 5m or 1.5h; raises ConfigError for other text."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
-    duration = float(match[1]) * _UNITS[match[2]] if match else inf
-    if duration > MAX_SECONDS:
+    """Return the seconds in a duration such as 90, 90s, 5 min or 1.5h; raises ConfigError for other text."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
+    duration = float(match[1]) * _UNITS.get(match[2], inf) if match else inf
+    if not duration <= MAX_SECONDS:  # 0 of an unknown unit is NaN
         shown = text if len(text) <= 40 else f"{text[:40]}..."
         raise ConfigError(
-            f"'{shown}' is not a duration; expected a number of seconds, or 90s, 5m, 1.5h, up to 365 days"
+            f"'{shown}' is not a duration; expected a number of seconds, or 90s, 5min, 1.5h, 2 days, up to "
+            "365 days"
         )
     return duration
 
@@ -263,7 +269,7 @@ _changes = options(
     _maps,
     _no_exact,
 )  # fmt: skip
-_no_code = click.option(
+no_code = click.option(
     "--no-code", is_flag=True, help="Refuse configs that name classes or data by the place of their code."
 )
 _all = click.option(
@@ -318,7 +324,7 @@ def takes_experiments(
         chosen = [configs_argument(required=not or_all)]
         chosen += [_all] if or_all else []
         chosen += [_changes] if changes else []
-        chosen += [_no_code] if code else []
+        chosen += [no_code] if code else []
         return options(*chosen, verbosity, *([access] if data else []))(with_experiments)
 
     return decorate

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from kfeat.own.search import Scored
 
 _SOON = 5.0  # seconds of training that need no word
+_LATE = 1.2  # times the budget after which a search says what it took
 _PAGE = 0.05  # share of the budget for what a page shows of test rows
 _FILE: Any = click.Path(path_type=Path)
 _model = click.option("--model", "file", type=_FILE, required=True, metavar="FILE",
@@ -136,9 +137,9 @@ def new(
         _, *remarks = takewhile(lambda line: not line.startswith("# `kfeat run"), text.splitlines())
         for line in remarks:
             click.echo(line.removeprefix("# "))
-        click.echo(
-            plain(f"{path}: `kfeat run {path}` runs it, `kfeat tune {path}` searches for better choices")
-        )
+        tunes = f"`kfeat tune {path}` searches for better choices"
+        more = tunes if f"`kfeat tune {path}" in text else f"`kfeat fit {path} --model FILE` trains it"
+        click.echo(plain(f"{path}: `kfeat run {path}` runs it, {more}"))
 
 
 @click.command()
@@ -160,11 +161,13 @@ def new(
 @click.option("--metric", metavar="NAME",
               help="What counts: a scorer of scikit-learn, such as roc_auc or r2; by default the accuracy, "
               "or the balanced accuracy where 90 % of the rows have one label.")  # fmt: skip
+@options.no_code
 @options.access
 @options.verbosity
 def tune(
     config: Path, overrides: tuple[str, ...], budget: float, out: Path | None, seed: int, threads: int | None,
-    runs: Path, prefer: Any, metric: str | None, mirror: str | None, offline: bool, quiet: bool,
+    runs: Path, prefer: Any, metric: str | None, no_code: bool, mirror: str | None, offline: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Search for a better scaling, kernel, map, D, loss and C than CONFIG has; write a config with the best.
 
@@ -177,7 +180,7 @@ def tune(
     start = monotonic()
     from kfeat.experiments.config import load_experiment
     from kfeat.experiments.schedule import physical_cores
-    from kfeat.files import new_file
+    from kfeat.files import Lock, new_file
     from kfeat.own.bench import ScorerProcess
     from kfeat.own.report import Evidence
     from kfeat.own.search import Search
@@ -189,41 +192,51 @@ def tune(
     page = place.with_suffix(".html")
     check_places(place, page)
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
-    setup = setup_of(load_experiment(config, overrides), seed, metric, **access)
+    experiment = load_experiment(config, overrides, code="refuse" if no_code else "name")
+    setup = setup_of(experiment, seed, metric, **access)
     if setup.why and not quiet:
         click.echo(
             f"What counts is the {title(setup.metric)}: {setup.why}. --metric chooses another.", err=True
         )
-    folder = runs / setup.experiment.name / "tune"
+    record = runs / setup.experiment.name / "tune" / f"{setup.identity}.log"
     options.say_on_interrupt("scored candidates are kept, and the same command continues")
-    began, scorer = monotonic(), ScorerProcess(threads or physical_cores(), **setup.bench(seed, access))
-    try:
-        say = None if quiet else partial(_say, setup.metric, start)
-        left = max(budget - (monotonic() - start), budget / 2)
-        search = Search(scorer, folder / f"{setup.identity}.log", left, seed, say)
-        found = search.run(setup.kernels, setup.maps)
-        taken = preferred(found, prefer)
-        end = max(began + budget, monotonic() + _PAGE * budget)
-        answer = scorer.ask(
-            "evidence", end, candidate=taken and taken.candidate, value=taken.value if taken else 0.0,
-            rows=found.rows.get(taken) if taken else None, seconds=_PAGE * budget / 2,
-        )  # fmt: skip
-    finally:
-        scorer.end()
-    evidence = Evidence(**answer) if answer and "failed" not in answer else None
-    lines, loud = sentences(found, prefer), warnings_of(found)
-    for sentence in loud:
-        click.secho(f"{plain(sentence)}\n", bold=True)
-    for table in (terminal(found, terminal_width()), tests(found).terminal(terminal_width())):
-        click.echo(f"{table}\n")
-    click.echo(plain(" ".join(lines[len(loud) :])))
-    with new_file(place, "the tuned config") as file:
-        file.write(tuned_config(setup, found, prefer, lines).encode())
-    heading = f"{setup.experiment.title}: what was tried"
-    write_page(page, MARK, heading, lines, found, evidence)
+    before = monotonic()
+    with Lock(config, record.with_suffix(".lock"), "tuning it"):
+        start += monotonic() - before  # waiting for another search takes nothing of the budget
+        scorer = ScorerProcess(threads or physical_cores(), **setup.bench(seed, access))
+        try:
+            say = None if quiet else partial(_say, setup.metric, start)
+            left = max(budget - (monotonic() - start), budget / 2)
+            search = Search(scorer, record, left, seed, say)
+            found = search.run(setup.kernels, setup.maps)
+            taken = preferred(found, prefer)
+            end = max(start + budget, monotonic() + _PAGE * budget)
+            answer = scorer.ask(
+                "evidence", end, candidate=taken and taken.candidate, value=taken.value if taken else 0.0,
+                rows=found.rows.get(taken) if taken else None, seconds=_PAGE * budget / 2,
+            )  # fmt: skip
+        finally:
+            scorer.end()
+        evidence = Evidence(**answer) if answer and "failed" not in answer else None
+        lines, loud = sentences(found, prefer), warnings_of(found)
+        for sentence in loud:
+            click.secho(f"{plain(sentence)}\n", bold=True)
+        for table in (terminal(found, terminal_width()), tests(found).terminal(terminal_width())):
+            click.echo(f"{table}\n")
+        click.echo(plain(" ".join(lines[len(loud) :])))
+        with new_file(place, "the tuned config") as file:
+            file.write(tuned_config(setup, found, prefer, lines).encode())
+        heading = f"{setup.experiment.title}: what was tried"
+        write_page(page, MARK, heading, lines, found, evidence)
     if found.n_kept and not quiet:
         click.echo(f"Used {counted(found.n_kept, 'rows')} of earlier calls.")
     click.echo(plain(f"{place}: the config; {page}: tables and figures"))
+    if (took := monotonic() - start) > _LATE * budget and not quiet:
+        click.echo(
+            f"kfeat: this took {took:.1f} s: a budget of {budget:g} s is too short to read the data, train a "
+            "linear model and draw the page",
+            err=True,
+        )
 
 
 def _say(metric: str, start: float, one: "Scored", best: "Scored") -> None:
@@ -247,11 +260,12 @@ def _say(metric: str, start: float, one: "Scored", best: "Scored") -> None:
 @click.option("--probabilities", is_flag=True,
               help="Learn probabilities for a classifier that has none, in three more folds.")  # fmt: skip
 @_threads
+@options.no_code
 @options.access
 @options.verbosity
 def fit(
     config: Path, file: Path, overrides: tuple[str, ...], maps: str | None, no_exact: bool, all_rows: bool,
-    probabilities: bool, threads: int, mirror: str | None, offline: bool, quiet: bool,
+    probabilities: bool, threads: int, no_code: bool, mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Train the method of CONFIG, save it in a model file, and show the score on the test rows.
 
@@ -268,7 +282,8 @@ def fit(
     if file.is_file() and not is_model(file):
         raise ModelError(f"{file}: exists and is not a model; give another name with --model")
     names = options.map_names(maps)
-    experiment = load_experiment(config, overrides, maps=names, exact=not no_exact)
+    code: Any = "refuse" if no_code else "name"
+    experiment = load_experiment(config, overrides, code=code, maps=names, exact=not no_exact)
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     trial = only_trial(experiment, all_rows, **access)
     with (

@@ -28,6 +28,7 @@ from sklearn.model_selection import (
     check_cv,
     cross_val_predict,
 )
+from threadpoolctl import threadpool_limits
 
 from kfeat.child import Child
 from kfeat.data import load
@@ -50,7 +51,8 @@ from kfeat.own.candidates import (
     targets_of,
 )
 from kfeat.own.model import KernelModel
-from kfeat.own.new_config import default_metric
+from kfeat.own.new_config import FOLDS as MOST_FOLDS
+from kfeat.own.new_config import default_metric, enough_rows
 from kfeat.own.report import evidence
 from kfeat.parameters import did_you_mean
 from kfeat.solvers import Newton
@@ -130,7 +132,8 @@ def _prepare(connection: Connection, bench: dict[str, Any]) -> Callable[[tuple[s
 def _answer(bench: Any, method: str, question: Answer) -> Answer:
     """Return the answer of a method; an exception becomes an answer too, so that other candidates go on."""
     try:
-        answer = getattr(bench, method)(**question)
+        with bench.threads_for(question.get("n") or question.get("rows")):
+            answer = getattr(bench, method)(**question)
     except Exception as error:
         return {"failed": f"{type(error).__name__}: {error}"}
     return dict(answer if isinstance(answer, dict) else vars(answer))
@@ -150,13 +153,15 @@ PATIENCE, ENOUGH = 2, 1.0  # a path over C ends after so many values without a b
 DENSE_SCALES = ("zscore", "power", "zscore_numbers", "minmax", "unit_rows")
 SPARSE_SCALES = ("unit_rows", "none")
 MOST_POWERS = 300  # columns up to which the exponents of a power transform take about a second to learn
-MOST_FOLDS, FOLDS = 5, 3
+FOLDS = 3  # of more than 1,000 rows; up to so many, MOST_FOLDS
 # Up to so many rows the exact method gets the whole Gram matrix, made by a matrix product; up to twice as
 # many where rows are long, since SVC's own dot products are slow there.
 MOST_GRAM, MANY_COLUMNS = 5_000, 100
 NATIVE = {"gaussian": "rbf", "polynomial": "poly"}  # SVC's names
 SAMPLE = 1000  # rows from which the scales of kernels are learnt
 TIMED_ROWS = 1000
+FEW_ROWS = 5_000  # up to so many, one thread of BLAS takes about as long as several
+HELPS = 0.8  # of the time of one thread: several that take more do not help
 MOST_GAMMA = 1e9  # above it the scaled rows are all equal, as unit rows of one column are
 
 
@@ -313,6 +318,15 @@ class Scorer:
         self._models: dict[tuple[Candidate | None, float, int | None], KernelModel] = {}
         self._folds = None if cv is None else folds_of(cv, own.y_train, own.by, self._classes, seed)
 
+    def threads_for(self, n: int | None) -> threadpool_limits:
+        """Return a context in which linear algebra on n rows (None: all of them) has the threads that help.
+
+        Threads of BLAS wait for each other in a loop, so where other programs run, they take many times as
+        long as one.
+        """
+        few = (n or self._n) <= FEW_ROWS
+        return threadpool_limits(1 if few else helpful_threads(self._threads))
+
     @property
     def _class_weights(self) -> tuple[Any, ...]:
         """The weights of classes that candidates may have, the first one first."""
@@ -328,7 +342,7 @@ class Scorer:
             scales = _gammas(self._under(scale).X_train[self._order[:SAMPLE]])
             if scale == "own" or scales["gaussian"] < MOST_GAMMA:
                 gammas[scale] = scales
-        rarest = int(np.unique(own.y_train, return_counts=True)[1].min()) if self._classes else self._n
+        rarest = rarest_rows(own.y_train) if self._classes else self._n
         n, d = own.X_train.shape
         sizes = n, own.X_test.shape[0], d, rarest
         targets = ("none",) if self._classes else targets_of(own.y_train)
@@ -477,6 +491,23 @@ class Scorer:
         return np.array(Parallel(self._threads, prefer="threads")(jobs)).reshape(len(splits), -1)
 
 
+@cache
+def helpful_threads(threads: int) -> int:
+    """Return these threads if they multiply matrices in clearly less time than one thread does, else 1."""
+    A = np.ones((2_000, 1_000))
+
+    def seconds(limit: int) -> float:
+        times = []
+        with threadpool_limits(limit):
+            for _ in range(3):
+                start = perf_counter()
+                A.T @ A
+                times.append(perf_counter() - start)
+        return min(times)
+
+    return threads if threads > 1 and seconds(threads) < HELPS * seconds(1) else 1
+
+
 def folds_of(
     cv: Any, y: NDArray[Any], by: NDArray[Any] | None, classes: bool, seed: int
 ) -> list[tuple[Indices, Indices]]:
@@ -513,9 +544,11 @@ def protocol_under(protocol: Protocol, scale: str, rows: int | None, n_train: in
     return Protocol.model_validate(protocol.given() | ({} if scale == "own" else {"scale": scale}))
 
 
-def enough_rows(y: NDArray[Any], classes: bool) -> bool:
-    """Return whether each fold can have a row of some class; in a regression, any row."""
-    return (int(np.unique(y, return_counts=True)[1].max()) if classes else len(y)) >= MOST_FOLDS
+def rarest_rows(y: NDArray[Any]) -> int:
+    """Return the rows of the rarest class, but for those that have too few for each fold, if two are left."""
+    counts = np.unique(y, return_counts=True)[1]
+    often = counts[counts > MOST_FOLDS]
+    return int((often if len(often) > 1 else counts).min())
 
 
 def _scales(X: Matrix) -> tuple[str, ...]:

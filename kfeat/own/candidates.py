@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from kfeat.errors import StoreError
 from kfeat.experiments.component import read_component
 from kfeat.experiments.plan import digest
 from kfeat.maps import maps_for
@@ -201,25 +200,18 @@ def study_of(path: Path | None, seed: int) -> Any:
     """Return Optuna's study of a search, as far as it has come; without a path in memory.
 
     A draw that has no score, since the process ended, comes again. Raises StoreError for a file that is no
-    study.
+    record of a search.
     """
     import optuna  # here, since its import takes half a second
-    from optuna.storages import JournalStorage, journal
+    from optuna.storages import JournalStorage
+
+    from kfeat.own.record import Record
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    storage = None
-    try:
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("ab+") as file:
-                file.seek(0)
-                file.truncate(file.read().rfind(b"\n") + 1)  # an incomplete line
-            storage = JournalStorage(journal.JournalFileBackend(str(path)))
-        study = optuna.create_study(
-            storage=storage, study_name="search", direction="maximize", load_if_exists=True
-        )
-    except (KeyError, ValueError) as error:
-        raise StoreError(f"{path}: expected the record of a search ({error}); remove it") from None
+    storage = None if path is None else JournalStorage(Record(path))
+    study = optuna.create_study(
+        storage=storage, study_name="search", direction="maximize", load_if_exists=True
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         study.sampler = optuna.samplers.TPESampler(

@@ -25,6 +25,7 @@ DENSE_VALUES = 200_000_000  # n d up to which a sparse matrix may become dense: 
 FOLDS = 5
 TRAIN = 0.8  # of the rows, where the data have no test file
 QUICK_EXACT = 3_000  # rows up to which an exact SVM takes seconds, also in cross-validation
+SMALLEST_MAP = 50  # features
 SHOWN = 10  # columns or classes of a comment
 FILLED = {  # what becomes of missing cells
     "mean": "fills them with the column's mean, or its most frequent word",
@@ -35,7 +36,7 @@ FILLED = {  # what becomes of missing cells
 MOSTLY = 0.9  # share of rows of one class above which the accuracy tells nothing
 TEMPLATE = """\
 # {name}: {rows}, {features}; {task}.
-{remarks}# `kfeat run {path}` runs it, `kfeat tune {path} --budget 5m` searches for better choices.
+{remarks}# `kfeat run {path}` runs it, {tunes}.
 title: {title}
 dataset: {dataset}
 # scale: {why}
@@ -84,8 +85,35 @@ def new_config(
     split = split_of(raw, "stratified" if classes else "fraction")
     for kind, column in places.items():
         split = {"kind": kind, "train": TRAIN, "column": column}
-    split_indices(Protocol.model_validate({"split": split}).split, raw, 0)  # raises where it cannot be
-    return config_text(raw, dataset, path, remarks, {"split": split, **weight})
+    drawn = Protocol.model_validate({"split": split}).split
+    rows, _ = split_indices(drawn, raw, 0)  # raises where it cannot be
+    by = raw.cells(places["group"], "group")[rows] if "group" in places else None
+    why = no_search(raw.y[rows], raw.task == "classification", by)
+    if why:
+        remarks = [*remarks, f"# Few rows: `kfeat tune` refuses them, since {why}."]
+    if len(rows) < SMALLEST_MAP:
+        told = f"# Few rows: {len(rows)} train, fewer than the {SMALLEST_MAP} features of the map; the exact"
+        remarks = [*remarks, f"{told} method costs less, and the scores of so few test rows tell little."]
+    return config_text(raw, dataset, path, remarks, {"split": split, **weight}, tunes=not why)
+
+
+def enough_rows(y: NDArray[Any], classes: bool) -> bool:
+    """Return whether each fold can have a row of some class; in a regression, any row."""
+    return (int(np.unique(y, return_counts=True)[1].max()) if classes else len(y)) >= FOLDS
+
+
+def no_search(y: NDArray[Any], classes: bool, by: NDArray[Any] | None) -> str:
+    """Return why `kfeat tune` cannot choose by training rows with labels or targets y (n,); else nothing.
+
+    `by` has the groups of these rows.
+    """
+    if by is not None and len(np.unique(by)) < 2:
+        return "they are of one group, and cross-validation needs two"
+    if not enough_rows(y, classes):
+        return f"{FOLDS} folds need {FOLDS} training rows" + " of some class" * classes
+    if classes and (np.unique(y, return_counts=True)[1] > 1).sum() < 2:
+        return "cross-validation needs two training rows of two classes"
+    return ""
 
 
 def described_file(
@@ -178,9 +206,10 @@ def check_target(raw: Raw, target: str | None, task: str | None) -> None:
 
 
 def config_text(
-    raw: Raw, dataset: Mapping[str, Any], path: Path, remarks: list[str], protocol: Mapping[str, Any]
-) -> str:
-    """Return a config for `kfeat run`, with the reason above each choice."""
+    raw: Raw, dataset: Mapping[str, Any], path: Path, remarks: list[str], protocol: Mapping[str, Any],
+    tunes: bool = True,
+) -> str:  # fmt: skip
+    """Return a config for `kfeat run`, with the reason above each choice; it may name `kfeat tune` too."""
     n, d = len(raw.y), raw.n_features
     n_train = training_rows(raw)
     scale, why = scaling_of(raw, dataset)
@@ -190,14 +219,16 @@ def config_text(
         told = f"# What counts for `kfeat tune` is the {metric.replace('_', ' ')}: {why_metric}."
         remarks = [*remarks, told, "# `--metric roc_auc` compares how well the rows are ordered instead."]
     chosen, mapped, exact = _solvers(raw, n_train, weighted="weight" in protocol)
+    more = f"`kfeat tune {plain(str(path))} --budget 5m` searches for better choices"
     return TEMPLATE.format(
+        tunes=more if tunes else f"`kfeat fit {plain(str(path))}` trains it",
         name=plain(raw.name), rows=counted(n, "rows"), features=counted(d, "features"),
         task=plain(_task(raw)), path=plain(str(path)), why=why,
         remarks="".join(f"{plain(line)}\n" for line in remarks),
         title=in_yaml(raw.name.replace("$", " ").replace(chr(92), " ")),
         dataset=in_yaml(dict(dataset)), protocol=in_yaml({"scale": scale, **protocol}),
         gamma=_gamma(raw), map="random_fourier" if sparse else "orf",
-        size=int(np.clip(n_train // 4 // 50 * 50, 50, 1000)),
+        size=int(np.clip(n_train // 4 // 50 * 50, SMALLEST_MAP, 1000)),
         chosen=chosen, mapped=mapped, exact=exact,
     )  # fmt: skip
 

@@ -57,7 +57,7 @@ TOO_LONG = "it took longer than"  # the beginning of the reason of a candidate t
 class Scored:
     """A candidate scored on `n` training rows: `value` is the best C or alpha, `score` its mean over folds.
 
-    `seconds` is about the time of one value of C or alpha, over all folds.
+    `seconds` is about the time of one value of C or alpha, over all folds, and `budget` that of the search.
     A candidate that failed or took too long has the score -inf and a `reason`.
     """
 
@@ -69,6 +69,7 @@ class Scored:
     seconds: float
     reason: str = ""
     folds: tuple[float, ...] = ()
+    budget: float = 0.0
 
     @property
     def took_too_long(self) -> bool:
@@ -254,9 +255,16 @@ class SearchResult:
 
     @property
     def trained(self) -> Scored:
-        """The best; if it could not be trained in the end, the best of those that were."""
+        """The best; if its training failed, the best of those that were trained."""
         done = [one for one, row in self.tests.items() if "score" in row]
-        return self.best if self.best in done or not done else max(done, key=lambda one: one.score)
+        failed = "failed" in self.tests.get(self.best, {})
+        return max(done, key=lambda one: one.score) if failed and done else self.best
+
+    @property
+    def kernel_method(self) -> Scored | None:
+        """The best kernel method, on any number of rows, whether there is time to train it or not."""
+        kernel = [one for one in self.scored if not one.reason and not one.candidate.linear]
+        return max(kernel, key=lambda one: one.score, default=None)
 
     @property
     def linear(self) -> Scored | None:
@@ -302,6 +310,8 @@ class Search:
         self._scorer, self._path, self._budget, self._seed, self._say = scorer, path, budget, seed, say
         self._longest, self._restart = ONE_CANDIDATE * budget, 0.0
         self._latest: dict[Candidate, Scored] = {}  # on the most rows
+        self._rows: dict[str, Row] = {}
+        self._earlier = frozenset[Scored]()  # of earlier calls
 
     def run(
         self, kernels: Sequence[dict[str, Any]] = (), maps: Sequence[dict[str, Any]] = ()
@@ -314,7 +324,7 @@ class Search:
         start = monotonic()
         self._study = study_of(self._path, self._seed)
         self._rows = self._study.user_attrs
-        n_kept = len(self._rows)
+        n_kept, self._earlier = len(self._rows), frozenset(self._scored())
         answer = self._scorer.ask("facts", start + PATIENCE)  # this starts the process too
         if answer is None or "failed" in answer:
             raise ConfigError(f"the data cannot be used: {answer['failed'] if answer else 'no answer'}")
@@ -351,7 +361,8 @@ class Search:
         boosting = self._kept(digest(["boosting", best.n]), "boosting", n=best.n)
         others = [one for one in (result.quick, result.exact) if one and one not in tests]
         for one in others:
-            if self._closing(one, rows.get(one, n_train)) < self._end - monotonic():
+            left, n = self._end - monotonic(), rows.get(one, n_train)
+            if self._tested(one, n) or self._closing(one, n) < left:
                 tests[one] = self._test(one, rows.get(one))
         return replace(result, tests=tests, boosting=boosting)
 
@@ -370,12 +381,17 @@ class Search:
 
         These are as many as it was scored on, or more, up to all; more need time to spare, since their time
         is less certain. Where nothing ends the training, there is always a tenth of the budget, so that a
-        candidate that took longer than predicted does not cost the best.
+        candidate that took longer than predicted does not cost the best. What an earlier call trained needs
+        no time, and what it scored may take its budget, so that no call ends with less than the last one.
         """
         left = self._end - monotonic() - later
         left = left if self._facts.n_test else max(left, SPARE * self._budget)
-        sure = {n: left if n == one.n else SURE * left for n in self._ends(one)}
-        return max((n for n in sure if self._closing(one, n) < sure[n]), default=0)
+        seconds = {n: self._closing(one, n) for n in self._ends(one) if not self._tested(one, n)}
+        fits = [n for n in seconds if seconds[n] < (left if n == one.n else SURE * left)]
+        fits += [n for n in self._ends(one) if n not in seconds]
+        if not fits and one in self._earlier:
+            fits = [n for n in seconds if seconds[n] < one.budget]
+        return max(fits, default=0)
 
     def _ends(self, one: Scored) -> list[int]:
         """Return on how many rows a candidate may be trained: all, as many as its own, and some between."""
@@ -529,7 +545,7 @@ class Search:
             return None  # the next call tries it again
         if answer is None:
             answer = {"failed": f"{TOO_LONG} {limit:.3g} s", "limit": limit}
-        about = {"candidate": asdict(candidate), "n": n, "values": len(values)}
+        about = {"candidate": asdict(candidate), "n": n, "values": len(values), "budget": self._budget}
         row = self._keep(key, about | {"seconds": monotonic() - began} | answer)
         self._note(_of_row(row))
         if self._say and (best := winner(self._scored())):
@@ -552,8 +568,16 @@ class Search:
 
     def _test(self, one: Scored, rows: int | None) -> Row:
         """Return a candidate's result on the test rows, trained on all training rows or on so many."""
-        key = digest(["test", one.candidate.key, one.value, rows])
-        return self._kept(key, "test", candidate=one.candidate, value=one.value, rows=rows)
+        question = {"candidate": one.candidate, "value": one.value, "rows": rows}
+        return self._kept(self._test_key(one, rows), "test", **question)
+
+    def _test_key(self, one: Scored, rows: int | None) -> str:
+        return digest(["test", one.candidate.key, one.value, rows])
+
+    def _tested(self, one: Scored, n: int) -> bool:
+        """Return whether a candidate has a result on the test rows after training on n rows."""
+        rows = n if n < self._facts.n_train else None
+        return "score" in self._rows.get(self._test_key(one, rows)[:16], {})
 
     def _kept(self, key: str, method: str, **question: Any) -> Row:
         """Return an answer, perhaps of an earlier call; nothing without time."""
@@ -570,7 +594,8 @@ def _of_row(row: Row) -> Scored:
         return Scored(candidate, row["n"], -inf, 0.0, 0.0, row["seconds"], str(row["failed"]))
     seconds = row["seconds"] / path_time(candidate, row["values"])
     folds = tuple(row.get("folds", ()))
-    return Scored(candidate, row["n"], row["score"], row["sd"], row["value"], seconds, folds=folds)
+    numbers = row["score"], row["sd"], row["value"], seconds
+    return Scored(candidate, row["n"], *numbers, folds=folds, budget=row["budget"])
 
 
 def _keeps_size_and_target(step: tuple[Scored, Candidate]) -> bool:

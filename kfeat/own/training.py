@@ -43,14 +43,13 @@ from kfeat.own.bench import (
     Scorer,
     at,
     data_under,
-    enough_rows,
     folds_of,
     metric_of,
     protocol_under,
 )
 from kfeat.own.candidates import Candidate, Entry, boosting_model, linear_model, model_of, solver_of
 from kfeat.own.model import KernelModel, judged, save_model, scores_of, without_zeros
-from kfeat.own.new_config import DENSE_VALUES, default_metric
+from kfeat.own.new_config import DENSE_VALUES, default_metric, enough_rows
 from kfeat.own.search import Scored, Search, SearchResult, effort
 from kfeat.text import counted, in_yaml, plain
 
@@ -63,10 +62,8 @@ def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) ->
     Raises ConfigError, naming the choices, where the experiment has several datasets,
     protocols, kernels, maps or solvers, or a measure.
     """
-    refuse_code(experiment)
+    check_trainable(experiment)
     trials = [trial for trial in planned(experiment, **access) if trial.repeat == 0]
-    if any(trial.measure is not None for trial in trials):
-        raise ConfigError(f"{experiment.path}: a `measure` trains nothing; give `solvers` instead")
     if all_rows:
         split = {"split": All(kind="all", seed=0)}
         whole = [replace(trial, protocol=trial.protocol.model_copy(update=split)) for trial in trials]
@@ -80,9 +77,14 @@ def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) ->
     return trials[0]
 
 
-def refuse_code(experiment: Experiment) -> None:
-    """Raise ConfigError for a class that a model file cannot hold: one by its place, but for boosting."""
+def check_trainable(experiment: Experiment) -> None:
+    """Raise ConfigError for a measure, and for a class that a model file cannot hold.
+
+    That is one by its place, but for boosting.
+    """
     for setting in experiment.settings:
+        if setting.measures:
+            raise ConfigError(f"{experiment.path}: a `measure` trains nothing; give `solvers` instead")
         for item in (*setting.kernels, *setting.maps, *setting.solvers.all):
             if item.place is not None and item.name not in BOOSTING.values():
                 raise ConfigError(
@@ -202,7 +204,7 @@ def _entry(component: Component | None) -> dict[str, Any]:
     }
 
 
-VERSION = 8  # of what a row of a search means: raised when the same candidate gives other numbers
+VERSION = 9  # of the record of a search: raised when the same candidate gives other numbers
 KEPT = ("class_weight", "bias")  # of a classifier's parameters, whatever its kind
 MARK = "# Found by `kfeat tune "
 
@@ -240,9 +242,10 @@ def setup_of(experiment: Experiment, seed: int, metric: str | None = None, **acc
     """Return the setup of a search for this config; reads the data.
 
     If each repeat draws its own split, the search uses that of the first. Raises ConfigError where there are
-    several datasets or protocols, a class with one training row, or a metric that does not suit the labels.
+    several datasets or protocols, fewer than two classes with two training rows, or a metric that does not
+    suit the labels.
     """
-    refuse_code(experiment)
+    check_trainable(experiment)
     protocols = list(dict.fromkeys(chain(*(setting.protocols for setting in experiment.settings))))
     for kind, values in (("dataset", experiment.datasets), ("protocol", protocols)):
         if len(values) != 1:
@@ -275,16 +278,19 @@ def setup_of(experiment: Experiment, seed: int, metric: str | None = None, **acc
 
 
 def training_labels(raw: Raw, protocol: Protocol, trial: Trial) -> NDArray[Any]:
-    """Return the labels or targets of the training rows; raises ConfigError for a class with one of them."""
+    """Return the labels or targets of the training rows.
+
+    Raises ConfigError if fewer than two classes have two of them, so that a fold would train a single class.
+    """
     rows, _ = split_indices(protocol.split, raw, trial.seeds["data"])
     y = labels_under(raw, positive_classes(raw, protocol), rows)[rows]
     labels, counts = np.unique(y, return_counts=True)
-    if raw.task == "classification" and counts.min() == 1:
+    if raw.task == "classification" and counts.min() == 1 and (counts > 1).sum() < 2:
         label = labels[counts.argmin()]
         binary = protocol.binarise != "none" or not raw.label_names
         raise ConfigError(
             f"{raw.name}: the class {label if binary else raw.label_names[label]} has a single training row, "
-            "and cross-validation needs two: leave it out, or join it to another class"
+            "and cross-validation needs two rows of two classes: add rows, or join it to another class"
         )
     return y
 

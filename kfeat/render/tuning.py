@@ -16,7 +16,7 @@ from kfeat.experiments.component import read_component
 from kfeat.files import new_file
 from kfeat.own.candidates import solver_of
 from kfeat.own.report import Evidence
-from kfeat.own.search import Scored, SearchResult, training
+from kfeat.own.search import Scored, SearchResult, training, winner
 from kfeat.own.training import Prefer, preferred
 from kfeat.render.table import MISSING, Table
 from kfeat.text import counted, plain
@@ -54,9 +54,18 @@ def spread_text(value: float, metric: str) -> str:
 
 
 def warnings_of(result: SearchResult) -> list[str]:
-    """Return what comes first: nothing beats a constant, or boosting is ahead."""
+    """Return what comes first: nothing beats a constant, boosting is ahead, or a linear model was taken."""
     metric, best, lines = result.facts.metric, result.best, []
-    if result.constant_is_as_good:
+    kernel = result.kernel_method if best.candidate.linear else None
+    untrained = kernel is not None and kernel.score > best.score
+    if kernel and untrained:
+        lucky = winner(result.scored) == best
+        why = "by less than its spread over the folds" if lucky else "but there is no time to train it"
+        lines.append(
+            f"A LINEAR MODEL WAS TAKEN: {_method(kernel)}, scored better, {score_text(kernel.score, metric)} "
+            f"on {kernel.n:,} rows, {why}; a longer --budget continues the search."
+        )
+    elif result.constant_is_as_good:
         constant = "the mean" if result.facts.task == "regression" else "always the most frequent class"
         lines.append(
             f"NOTHING IS BETTER THAN A CONSTANT: {constant} has {score_text(result.constant, metric)}, the "
@@ -71,7 +80,12 @@ def warnings_of(result: SearchResult) -> list[str]:
             f"{seconds}, ahead by {spread_text(result.ahead, metric)}, on the same folds."
         )
     elif best.candidate.linear and not lines:
-        lines.append("A LINEAR MODEL IS AHEAD: no kernel method scored better.")
+        ahead = "A LINEAR MODEL IS AHEAD: no kernel method scored better."
+        alone = (
+            "ONLY A LINEAR MODEL HAS A SCORE: no kernel method was scored within the budget; a longer "
+            "--budget continues the search."
+        )
+        lines.append(ahead if kernel else alone)
     return lines
 
 

@@ -1,7 +1,11 @@
 """The commands as a user calls them, in this process."""
 
+import logging
+from contextlib import contextmanager
+
 from click.testing import CliRunner
 
+from kfeat import files
 from kfeat.cli import main
 
 
@@ -22,3 +26,21 @@ def refusal(*arguments):
     result = kfeat(*arguments)
     assert result.exit_code == 2, result.output
     return result.stderr
+
+
+@contextmanager
+def when_told(action):
+    """Do something as soon as a command says that it waits, and yield what it said."""
+    said = []
+
+    class Handler(logging.Handler):
+        def emit(self, record):
+            said.append(record.getMessage())
+            action()
+
+    handler = Handler()
+    files.log.addHandler(handler)
+    try:
+        yield said
+    finally:
+        files.log.removeHandler(handler)

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from filelock import FileLock
 
+from kfeat.cli.options import seconds_of
 from kfeat.data import load
 from kfeat.experiments.config import load_experiment
 from kfeat.own import bench, load_model, report
@@ -18,7 +20,7 @@ from kfeat.own.training import BOOSTING
 from kfeat.render import tuning
 from kfeat.text import in_yaml
 from tests.cells import planned, run
-from tests.cli.commands import kfeat, refusal, succeed
+from tests.cli.commands import kfeat, refusal, succeed, when_told
 from tests.own.asking import Direct, churn, few_trees
 
 
@@ -432,12 +434,107 @@ def test_a_metric_that_does_not_suit_is_one_sentence(metric, told):
     assert not Path("runs").exists()
 
 
-def test_a_class_with_one_row_is_one_sentence():
+@pytest.mark.usefixtures("quick")
+def test_a_class_with_one_row_is_tuned_if_two_others_have_more_and_is_else_one_sentence():
+    first = "protocol.split={kind: in_order, n_train: 40}"
     table("own.csv", "a,y", lambda i: f"{i % 9},{'xyz'[2 if i == 5 else i % 2]}", 60)
     succeed("new", "own.csv", "--target", "y")
-    first = "protocol.split={kind: in_order, n_train: 40}"
-    (sentence,) = refusal("tune", "own.yaml", "--set", first).splitlines()
+    tuned = succeed("tune", "own.yaml", "--set", first)
+    assert "The best of" in tuned.stdout
+    table("two.csv", "a,y", lambda i: f"{i % 9},{'xz'[i == 5 or i > 50]}", 60)
+    new("two.csv")
+    (sentence,) = refusal("tune", "two.yaml", "--set", first).splitlines()
     assert "the class z has a single training row" in sentence
+
+
+@pytest.mark.usefixtures("quick", "people")
+def test_a_second_search_of_a_config_waits_and_goes_on_from_what_the_first_found():
+    """The link of Optuna's own lock, which a killed search leaves behind, ends nothing."""
+    first = succeed("tune", "p.yaml", "--budget", "1min")
+    assert "rows of earlier calls" not in first.stdout
+    (log,) = Path("runs/p/tune").glob("*.log")
+    log.with_name(f"{log.name}.lock").symlink_to(log)
+    with FileLock(log.with_suffix(".lock"), thread_local=False) as lock, when_told(lock.release) as said:
+        second = succeed("tune", "p.yaml", "--budget", "60", "--out", "second.yaml")
+    assert said == [
+        "p.yaml: another kfeat is tuning it; waiting until it has ended (Ctrl-C ends the waiting)"
+    ]
+    assert "rows of earlier calls were used" in second.stdout
+    log.write_text("mine\n")
+    (sentence,) = refusal("tune", "p.yaml").splitlines()
+    assert f"{log}, line 1: expected the record of a search, got a damaged line; remove the file" in sentence
+
+
+@pytest.mark.usefixtures("quick", "people")
+def test_a_budget_that_is_too_short_is_told():
+    told = "is too short to read the data, train a linear model and draw the page"
+    short = succeed("tune", "p.yaml", "--budget", "0.001s", "--out", "a.yaml").stderr
+    assert re.search(rf"kfeat: this took [\d.]+ s: a budget of 0.001 s {told}$", short.strip())
+    assert told not in succeed("tune", "p.yaml", "--budget", "10 min", "--out", "b.yaml").stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1min", 60),
+        ("90", 90),
+        ("90 sec", 90),
+        ("1.5 Hours", 5400),
+        ("2d", 172_800),
+        ("5m", 300),
+        ("1hr", 3600),
+    ],
+)
+def test_a_duration_has_a_unit_as_people_write_it(text, seconds):
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["1 fortnight", "0 fortnights", "1h30m", "min", "-1s", "366d", "1e3"])
+def test_another_duration_is_one_sentence(text):
+    (sentence,) = refusal("advise", "digits", "--budget", text).splitlines()
+    assert f"'{text}' is not a duration; expected a number of seconds, or 90s, 5min" in sentence
+
+
+@pytest.mark.parametrize("command", [("tune",), ("fit", "--model", "m")])
+def test_no_code_runs_none_and_a_measure_is_not_tuned(command):
+    Path("code.py").write_text("open('ran', 'w')\nclass Measure:\n    def of(self, a, b): return {}\n")
+    table("own.csv", "a,y", lambda i: f"{i % 9},{'xz'[i % 2]}", 60)
+    config = "title: t\nkernel: {name: gaussian, gamma: 1}\nmaps: [{name: orf, n_components: 20}]\n"
+    config += "protocol: {split: {kind: fraction, train: 0.5, seed: 0}}\n"
+    loads = "dataset: {loader: 'code.py:load'}\nsolvers: {mapped: {name: newton, C: 1}}\n"
+    Path("loads.yaml").write_text(config + loads)
+    name, *options = command
+    refused = refusal(name, "loads.yaml", "--no-code", *options)
+    assert "loads.yaml, line 5, dataset.loader: 'code.py:load' is code, which --no-code refuses" in refused
+    measures = "dataset: {path: own.csv, target: y}\nmeasure: {name: 'code.py:Measure'}\n"
+    Path("measures.yaml").write_text(config + measures)
+    assert "a `measure` trains nothing; give `solvers` instead" in refusal(name, "measures.yaml", *options)
+    assert "which --no-code refuses" in refusal(name, "measures.yaml", "--no-code", *options)
+    assert not Path("ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("n", "options", "why", "small"),
+    [
+        (60, ["--group", "g"], "they are of one group, and cross-validation needs two", True),
+        (400, ["--group", "g"], "they are of one group, and cross-validation needs two", False),
+        (8, [], "5 folds need 5 training rows of some class", True),
+        (3, ["--task", "regression"], "5 folds need 5 training rows", True),
+        (60, [], "", True),
+        (400, [], "", False),
+    ],
+)
+def test_new_names_tune_only_where_it_takes_the_rows_and_says_so_of_few_rows(n, options, why, small):
+    table("own.csv", "a,g,y", lambda i: f"{i % 9},{i % 2},{i // 2 % 2}", n)
+    out = succeed("new", "own.csv", "--target", "y", *options).stdout
+    text = Path("own.yaml").read_text()
+    for told in (out, text):
+        assert ("Few rows: `kfeat tune` refuses them, since " + why in told) == bool(why)
+        assert ("`kfeat tune own.yaml" in told) == (not why)
+        assert ("fewer than the 50 features of the map" in told) == small
+    if why:
+        assert "kfeat: " in refusal("tune", "own.yaml", "--budget", "30s")
+    succeed("fit", "own.yaml", "--model", "m")
 
 
 def claims(n=400):

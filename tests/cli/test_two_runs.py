@@ -1,18 +1,15 @@
 """Runs that meet what others did: at the same time, before a change of the config, by another clock."""
 
-import logging
 import os
 import signal
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
-from kfeat import files
 from kfeat.experiments.row import LOCK, ROWS, read_rows, write_rows
 from tests.cells import fake_row, planned
-from tests.cli.commands import kfeat, succeed
+from tests.cli.commands import kfeat, succeed, when_told
 
 
 @pytest.fixture
@@ -27,24 +24,6 @@ def other(tmp_path):
     folder.mkdir(parents=True)
     with FileLock(folder / LOCK, thread_local=False) as lock:
         yield lock
-
-
-@contextmanager
-def when_told(action):
-    """Do something as soon as a run says that it waits, and yield what it said."""
-    said = []
-
-    class Handler(logging.Handler):
-        def emit(self, record):
-            said.append(record.getMessage())
-            action()
-
-    handler = Handler()
-    files.log.addHandler(handler)
-    try:
-        yield said
-    finally:
-        files.log.removeHandler(handler)
 
 
 def save_all(path):

@@ -1,5 +1,6 @@
 """A search finds a planted answer, goes on from what is kept, and keeps its budget."""
 
+from contextlib import suppress
 from dataclasses import replace
 from math import inf
 from multiprocessing import active_children
@@ -7,11 +8,13 @@ from time import monotonic
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
-from kfeat.errors import ConfigError, StoreError
+from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
+from kfeat.own import bench as bench_module
 from kfeat.own import search as module
-from kfeat.own.bench import ScorerProcess
+from kfeat.own.bench import LocalScorer, Scorer, ScorerProcess, helpful_threads, rarest_rows
 from kfeat.own.candidates import Candidate, Facts, draw, maps_of, neighbours, study_of
 from kfeat.own.search import (
     Scored,
@@ -568,6 +571,72 @@ def test_the_next_call_goes_on_where_the_last_one_was_interrupted(tmp_path, monk
     assert not set(asked[1].asked[1:]) & set(asked[2].asked)
     assert search(3, "parts").tests == parts.tests
     assert {method for method, *_ in asked[3].asked} == {"facts", "constant"}
-    (tmp_path / "parts").write_text("mine\n")
-    with pytest.raises(StoreError, match="expected the record of a search"):
-        search(3, "parts")
+
+
+@pytest.mark.parametrize("most", [inf, 9, 12])
+@pytest.mark.parametrize("capped", [True, False])
+@pytest.mark.parametrize("load", [1.0, 20.0])
+def test_a_call_with_a_budget_too_small_ends_with_the_best_of_the_record(
+    most, capped, load, tmp_path, monkeypatch
+):
+    """Also if the earlier call was interrupted, and if the machine is busier now."""
+    first = Simulated(monkeypatch, 1.0, True)
+    first.most, first.capped = most, capped
+    before = None
+    with suppress(KeyboardInterrupt):
+        before = Search(first, tmp_path / "log", 60.0, 0).run()
+    second = Simulated(monkeypatch, load, True)
+    second.capped = capped
+    after = Search(second, tmp_path / "log", 0.5, 0).run()
+    assert not after.best.candidate.linear
+    assert "LINEAR MODEL" not in " ".join(sentences(after))
+    assert after.trained == after.best
+    if before:
+        assert (after.best, after.trained) == (before.best, before.trained)
+        assert after.rows.get(after.best) == before.rows.get(before.best)
+        assert after.tests[after.best] == before.tests[before.best]
+
+
+def test_a_linear_model_is_ahead_only_of_what_has_a_score():
+    linear = Scored(Candidate("own", {"name": "linear"}, None, "logistic"), 9_000, 0.8, 0.0, 1.0, 0.1)
+    worse, better, lucky = (scored(n, score, 1.0) for n, score in [(9_000, 0.7), (9_000, 0.9), (900, 0.805)])
+
+    def told(*others):
+        return sentences(SearchResult(FACTS, [linear, *others], linear))[0]
+
+    assert told(worse).startswith("A LINEAR MODEL IS AHEAD: no kernel method scored better.")
+    assert told().startswith("ONLY A LINEAR MODEL HAS A SCORE")
+    assert told(replace(worse, reason="no memory")).startswith("ONLY A LINEAR MODEL HAS A SCORE")
+    untrained = told(worse, better)
+    assert untrained.startswith("A LINEAR MODEL WAS TAKEN: exact, ")
+    assert "scored better, 90.00 % on 9,000 rows, but there is no time to train it" in untrained
+    assert "80.50 % on 900 rows, by less than its spread over the folds" in told(worse, lucky)
+    constant = SearchResult(FACTS, [linear, better], linear, constant=0.8)
+    assert not any("NOTHING IS BETTER" in line for line in sentences(constant))
+
+
+def test_few_rows_take_one_thread_of_blas_and_more_rows_those_that_help(tmp_path, monkeypatch):
+    bench = Direct(2, **small(tmp_path).bench(0, {})).bench
+
+    def threads(n):
+        with bench.threads_for(n):
+            return threads_now()
+
+    assert threads(None) == threads(5_000) == {1}
+    for share, helpful in ((0.0, 1), (inf, 2)):
+        monkeypatch.setattr(bench_module, "HELPS", share)
+        helpful_threads.cache_clear()
+        assert threads(5_001) == {helpful}
+    helpful_threads.cache_clear()
+    monkeypatch.setattr(Scorer, "facts", lambda self: {"threads": threads_now()})
+    assert LocalScorer(bench).ask("facts", inf)["threads"] == {1}
+
+
+def threads_now():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_a_class_of_one_row_does_not_keep_all_candidates_on_all_rows():
+    y = np.repeat([0, 1, 2, 3], [3_000, 30, 3, 1])
+    assert rarest_rows(y) == 30
+    assert rarest_rows(np.repeat([0, 1], [3_000, 3])) == 3  # each fold needs two classes
