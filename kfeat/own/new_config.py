@@ -87,8 +87,8 @@ def new_config(
         split = {"kind": kind, "train": TRAIN, "column": column}
     drawn = Protocol.model_validate({"split": split}).split
     rows, _ = split_indices(drawn, raw, 0)  # raises where it cannot be
-    by = raw.cells(places["group"], "group")[rows] if "group" in places else None
-    why = no_search(raw.y[rows], raw.task == "classification", by)
+    groups = raw.cells(places["group"], "group")[rows] if "group" in places else None
+    why = no_search(raw.y[rows], raw.task == "classification", groups)
     if why:
         remarks = [*remarks, f"# Few rows: `kfeat tune` refuses them, since {why}."]
     if len(rows) < SMALLEST_MAP:
@@ -102,12 +102,12 @@ def enough_rows(y: NDArray[Any], classes: bool) -> bool:
     return (int(np.unique(y, return_counts=True)[1].max()) if classes else len(y)) >= FOLDS
 
 
-def no_search(y: NDArray[Any], classes: bool, by: NDArray[Any] | None) -> str:
+def no_search(y: NDArray[Any], classes: bool, groups: NDArray[Any] | None) -> str:
     """Return why `kfeat tune` cannot choose by training rows with labels or targets y (n,); else nothing.
 
-    `by` has the groups of these rows.
+    The split may keep the rows of one of the `groups` (n,) together.
     """
-    if by is not None and len(np.unique(by)) < 2:
+    if groups is not None and len(np.unique(groups)) < 2:
         return "they are of one group, and cross-validation needs two"
     if not enough_rows(y, classes):
         return f"{FOLDS} folds need {FOLDS} training rows" + " of some class" * classes

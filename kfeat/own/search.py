@@ -28,7 +28,7 @@ from typing import Any
 from kfeat.errors import ConfigError
 from kfeat.experiments.plan import digest
 from kfeat.files import writing
-from kfeat.own.bench import MOST_FOLDS, MOST_GRAM, LocalScorer
+from kfeat.own.bench import MOST_GRAM, LocalScorer
 from kfeat.own.candidates import (
     FIRST_SIZE,
     SIZE,
@@ -45,6 +45,7 @@ from kfeat.own.candidates import (
     own_candidates,
     study_of,
 )
+from kfeat.own.new_config import FOLDS
 
 ETA = 3
 SMALLEST = 900  # rows of the first rung
@@ -137,7 +138,7 @@ def rungs(n_train: int, rarest: int) -> list[int]:
 
     Each rung but the last has a row per fold of the rarest class, which has `rarest` training rows.
     """
-    least = max(SMALLEST, ceil((MOST_FOLDS + 1) * n_train / rarest))
+    least = max(SMALLEST, ceil((FOLDS + 1) * n_train / rarest))
     sizes = [n_train]
     while sizes[0] / ETA >= least:
         sizes.insert(0, sizes[0] // ETA)
