@@ -112,5 +112,6 @@ def test_what_was_preferred_is_taken_by_its_rule_and_said():
         (ahead, "accuracy", "`--prefer boosting` writes a config with boosting."),
     ):
         assert sentences(result, prefer)[-1].startswith(told)
-    first = sentences(replace(near, best=linear))[0]
+    worse = [replace(one, score=linear.score - 0.1) for one in near.scored if one != linear]
+    first = sentences(replace(near, best=linear, scored=[linear, *worse]))[0]
     assert first == "A LINEAR MODEL IS AHEAD: no kernel method scored better."
