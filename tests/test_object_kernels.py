@@ -108,3 +108,11 @@ def test_other_rows_are_refused(strings):
         Libsvm(ObjectKernel(3)).fit(X, y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         Libsvm(ObjectKernel(shared)).fit(X, y[:-1])
+
+
+def test_complex_values_are_refused(strings):
+    def rotated(A, B):
+        return shared(A, B) * (1 + 1j)
+
+    with pytest.raises(DataError, match="rotated returned complex numbers: a kernel has real values"):
+        Svc(ObjectKernel(rotated)).fit(*strings)

@@ -23,12 +23,14 @@ from kfeat.data.dataset import (
 )
 from kfeat.errors import DataError
 from kfeat.text import in_yaml
+from kfeat.weights import copies
 
 Holds: TypeAlias = Literal["numbers", "words", "dates", "lists", "nothing"]
 MOST_LISTED = 12  # names, words or rows that a message lists
 MOST_QUOTED = 100  # characters of each
 LOOKED_AT = 1000  # words of a column that are checked for dates, or for numbers if there are more words
 MOST_CODES = 20  # different words that may be codes such as 1, 2 and X, even if most are numbers
+MOST_COUNTED = 100_000  # rows that are repeated by their weights, at most
 FEW_STRAYS = 5  # cells that may be mistakes; in a long column, a hundredth of the cells
 UNNAMED = "Unnamed: "  # what a column without a name is called, followed by its number
 DATE = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?"  # of ISO 8601
@@ -455,6 +457,7 @@ class Coding:
 def learn_coding(
     frame: Any, reading: Reading, *, task: Task = "classification", target: str | None = None,
     label_names: tuple[str, ...] = (), dropped: tuple[str, ...] = (),
+    weights: NDArray[np.float64] | None = None,
 ) -> Coding:  # fmt: skip
     """Return how the columns of a pandas frame of training rows become features.
 
@@ -462,7 +465,8 @@ def learn_coding(
     1 (`one_hot`; words of fewer than 10 rows, or than a hundredth of all rows if that is less, share one
     feature with unknown words), or their positions (`ordinal`), among the declared `levels` of a column if
     there are any. A date becomes year, month, weekday and the days since 1970-01-01. A column without any
-    value becomes 0. Raises DataError for columns that cannot be coded.
+    value becomes 0. Rows count by their weights (n,) above 0, if there are any, in what missing cells become
+    and in how rare a word is. Raises DataError for columns that cannot be coded.
     """
     names, levels = [str(name) for name in frame.columns], reading.levels or {}
     check_columns(names, names, set())
@@ -483,13 +487,19 @@ def learn_coding(
         missing=missing, target=target, label_names=label_names, dropped=dropped,
     )  # fmt: skip
     if missing is not None or set(kinds.values()) != {"number"}:
-        coding.coder = column_transformer(coding, len(frame)).fit(coding.cells(frame))
+        cells, n = coding.cells(frame), float(len(frame))
+        if weights is not None:
+            cells, n = cells.iloc[copies(weights, MOST_COUNTED)], max(n, float(weights.sum()))
+        coding.coder = column_transformer(coding, int(n), len(cells) / n).fit(cells)
         coding.sparse = coding.coder.sparse_output_
     return coding
 
 
-def column_transformer(coding: Coding, n_rows: int) -> Any:
-    """Return the transformer of cells, in the order of the columns; adjacent columns of numbers share one."""
+def column_transformer(coding: Coding, n_rows: int, times: float = 1.0) -> Any:
+    """Return the transformer of cells, in the order of the columns; adjacent columns of numbers share one.
+
+    It is to be fitted to so many times the `n_rows` rows that count.
+    """
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
@@ -508,7 +518,8 @@ def column_transformer(coding: Coding, n_rows: int) -> Any:
             keep_empty_features=True,
         )
         fill = [imputer] if coding.missing else []
-        rare = {"handle_unknown": "infrequent_if_exist", "min_frequency": min(RARE, max(1, n_rows // 100))}
+        least = max(1, round(times * min(RARE, max(1, n_rows // 100))))
+        rare = {"handle_unknown": "infrequent_if_exist", "min_frequency": least}
         steps = {
             "number": fill,
             "date": [FunctionTransformer(date_numbers), *fill],

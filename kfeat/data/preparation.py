@@ -18,6 +18,7 @@ from kfeat.batches import release, unnamed_file, written
 from kfeat.data.dataset import Dataset, Indices, Matrix, Raw, block_rows, holds_strings
 from kfeat.data.protocol import Against, Divide, Fair, Protocol, Step, shuffled, split_indices
 from kfeat.errors import DataError
+from kfeat.weights import copies
 
 Blocks: TypeAlias = Callable[[], Iterable[Matrix]]  # starts a new pass over the training rows, float64 blocks
 Transformer: TypeAlias = Any  # transforms blocks; where it learns, it has `partial_fit`, or `fit_blocks`
@@ -62,14 +63,18 @@ class NumberScaler:
     scaler: Any
     columns: Indices | None = None
 
-    def fit_blocks(self, blocks: Blocks) -> None:
-        """Find the columns in all rows; the scaler learns from every k-th row, SAMPLE of them at most."""
+    def fit_blocks(self, blocks: Blocks, weights: NDArray[np.float64] | None = None) -> None:
+        """Find the columns in all rows; the scaler learns from every k-th row, SAMPLE of them at most.
+
+        Rows are counted by their weights (n,), if there are any.
+        """
         facts = [(((block != 0) & (block != 1)).any(axis=0), len(block)) for block in blocks()]
         self.columns = np.flatnonzero(np.any([other for other, _ in facts], axis=0))
         starts = list(accumulate((n for _, n in facts), initial=0))
-        every = -(-starts[-1] // SAMPLE)
+        n = starts[-1]
+        some = np.arange(0, n, -(-n // SAMPLE)) if weights is None else copies(weights, SAMPLE)
         rows = [
-            block[-start % every :: every, self.columns]
+            block[some[(start <= some) & (some < start + len(block))] - start][:, self.columns]
             for start, block in zip(starts, blocks(), strict=False)
         ]
         if len(self.columns):
@@ -113,16 +118,29 @@ def shifts(transformer: Transformer) -> bool:
     return isinstance(transformer, MinMaxScaler | StandardScaler | NumberScaler)
 
 
-def learn_chain(steps: Sequence[Step], blocks: Blocks) -> list[Transformer]:
-    """Return the chain's transformers, each learnt on the training rows as the steps before it leave them."""
+def learn_chain(
+    steps: Sequence[Step], blocks: Blocks, weights: NDArray[np.float64] | None = None
+) -> list[Transformer]:
+    """Return the chain's transformers, each learnt on the training rows as the steps before it leave them.
+
+    With weights (n,) means and variances are weighted; a largest norm and a range do not depend on them.
+    """
+    from sklearn.preprocessing import StandardScaler
+
     chain: list[Transformer] = []
     for step in steps:
         transformer = transformer_of(step)
         if isinstance(transformer, NumberScaler):
-            transformer.fit_blocks(lambda: (apply_chain(chain, block, dense=True) for block in blocks()))
+            transformer.fit_blocks(
+                lambda: (apply_chain(chain, block, dense=True) for block in blocks()), weights
+            )
         elif hasattr(transformer, "partial_fit"):
+            start, own = 0, weights if isinstance(transformer, StandardScaler) else None
             for block in blocks():
-                transformer.partial_fit(apply_chain(chain, block, dense=shifts(transformer)))
+                stop = start + block.shape[0]
+                options = {} if own is None else {"sample_weight": own[start:stop]}
+                transformer.partial_fit(apply_chain(chain, block, dense=shifts(transformer)), **options)
+                start = stop
         chain.append(transformer)
     return chain
 
@@ -228,7 +246,7 @@ def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | Non
     positive = positive_classes(raw, protocol)
     y = labels_under(raw, positive, train)
     with refusing_large_values(raw.name, protocol.dtype):
-        preparation = learn(raw, protocol, train, positive)
+        preparation = learn(raw, protocol, train, positive, None if weights is None else weights[train])
         X_train, X_test = prepared_parts(raw, preparation, train, test, scratch)
     return Dataset(
         name=raw.name,
@@ -260,14 +278,20 @@ def labels_under(raw: Raw, positive: NDArray[Any] | None, train: Indices) -> NDA
     return y
 
 
-def learn(raw: Raw, protocol: Protocol, train: Indices, positive: NDArray[Any] | None) -> Preparation:
-    """Return what the protocol learns from the training rows."""
+def learn(
+    raw: Raw,
+    protocol: Protocol,
+    train: Indices,
+    positive: NDArray[Any] | None,
+    weights: NDArray[np.float64] | None = None,
+) -> Preparation:
+    """Return what the protocol learns from the training rows, and from their weights (n,), if any."""
     drops = protocol.constant_features == "drop"
     if holds_strings(raw.parts["train"].X) and (drops or protocol.scale):
         raise DataError(f"{raw.name}: its rows are strings, so the protocol cannot scale or drop features")
     columns = varying_columns(raw, train) if drops else np.arange(raw.n_features)
     dense = any(shifts(transformer_of(step)) for step in protocol.scale)
-    chain = tuple(learn_chain(protocol.scale, lambda: raw.blocks(train, columns, dense=dense)))
+    chain = tuple(learn_chain(protocol.scale, lambda: raw.blocks(train, columns, dense=dense), weights))
     return Preparation(
         n_features=raw.n_features,
         columns=columns if len(columns) < raw.n_features else None,

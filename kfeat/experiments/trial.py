@@ -27,8 +27,10 @@ from kfeat.experiments.clock import Clock, Phase, environment, peak_memory_mb, r
 from kfeat.experiments.component import Component
 from kfeat.experiments.plan import Trial, described
 from kfeat.experiments.row import SCHEMA, Row, check_row
+from kfeat.kernels.base import MAX_ROWS
 from kfeat.memory import check_memory
 from kfeat.solvers.base import Solver, weight_options, with_codes
+from kfeat.weights import by_weight
 
 log = logging.getLogger(__name__)
 
@@ -184,7 +186,8 @@ def estimators(trial: Trial, data: Dataset, n_jobs: int | None = None) -> tuple[
     another task.
     """
     own = trial.own_kernel
-    kernel = own and own.build().resolve(data.X_train, trial.seeds["data"])
+    rows = by_weight(data.X_train, data.weights, MAX_ROWS)
+    kernel = own and own.build().resolve(rows, trial.seeds["data"])
     feature_map = trial.map and trial.map.build(kernel=kernel, random_state=trial.seeds["map"], n_jobs=n_jobs)
     if trial.solver is None:
         return kernel, feature_map, None

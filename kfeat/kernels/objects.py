@@ -81,11 +81,15 @@ class ObjectKernel(Kernel):
 
     def _tile(self, X: Any, Y: Any) -> NDArray[np.float64]:
         try:
-            K = np.asarray(self.function(X.items, Y.items), dtype=np.float64)
+            K = np.asarray(self.function(X.items, Y.items))
+            real = not np.iscomplexobj(K)
+            K = K.astype(np.float64, copy=False) if real else K
         except Exception as error:  # whatever the function raises on these objects
             raise DataError(
                 f"{self.formula} cannot compare these objects: {type(error).__name__}: {error}"
             ) from error
+        if not real:
+            raise DataError(f"{self.formula} returned complex numbers: a kernel has real values")
         if K.shape != (len(X), len(Y)):
             raise DataError(
                 f"{self.formula} returned an array of shape {K.shape} for {len(X):,} and {len(Y):,} objects"

@@ -38,7 +38,7 @@ from kfeat.data.protocol import Protocol, with_rows
 from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.component import read_component
 from kfeat.experiments.foreign import rows_for
-from kfeat.kernels.base import as_operand, squared_norms
+from kfeat.kernels.base import MAX_ROWS, Kernel, as_operand, squared_norms
 from kfeat.memory import check_memory
 from kfeat.own.candidates import (
     Candidate,
@@ -60,6 +60,7 @@ from kfeat.solvers.base import TargetScale, weights_of_codes
 from kfeat.solvers.base import scores as linear_values
 from kfeat.solvers.newton_system import cholesky
 from kfeat.solvers.ridge import Moments, ridge_path, sum_of
+from kfeat.weights import by_weight
 
 Answer = dict[str, Any]
 READY: Answer = {"ready": True}  # what a process sends first, once its data are read
@@ -354,26 +355,32 @@ class Scorer:
         rows, splits = self.folds(n)
         data = self._under(candidate.scale)
         X, y, values = data.X_train[rows], data.y_train[rows], sorted(values)
-        weights, scale = at(data.weights, rows), TargetScale.learn(candidate.target, y)
+        weights = at(data.weights, rows)
+        scale = TargetScale.learn(candidate.target, y, weights)
         options = options_of(candidate, self._options)
         if candidate.exact:
-            kernel = read_component(candidate.kernel, "kernel").build().resolve(X, self._seed)
+            kernel = self._kernel(candidate, X, weights)
             more = options, weights, scale
             scores = self._exact_scores(kernel, candidate.kernel, X, y, values, splits, *more)
         else:
-            Z = X if candidate.linear else self._features(candidate, X)
+            Z = X if candidate.linear else self._features(candidate, X, weights)
             if candidate.loss == "squares":
                 scores = ridge_scores(Z, y, values, splits, self._metric, weights, scale)
             else:
                 scores = newton_scores(candidate.loss, Z, y, values, splits, options, self._metric, weights)
         return best_column(scores, values) | {"seconds": perf_counter() - start}
 
-    def _features(self, candidate: Candidate, X: Matrix) -> Any:
+    def _kernel(self, candidate: Candidate, X: Matrix, weights: Any) -> Kernel:
+        """Return the kernel of a candidate with the bandwidth that rows and their weights give."""
+        kernel: Kernel = read_component(candidate.kernel, "kernel").build()
+        return kernel.resolve(by_weight(X, weights, MAX_ROWS), self._seed)
+
+    def _features(self, candidate: Candidate, X: Matrix, weights: Any) -> Any:
         """Return the features (n, D) of rows under a map that is fitted to them."""
         assert candidate.map is not None
         size = 4 * X.shape[0] * max(candidate.size, 1)
         check_memory(f"{candidate.size:,} features of {X.shape[0]:,} rows", 3 * size, "a smaller map")
-        kernel = read_component(candidate.kernel, "kernel").build().resolve(X, self._seed)
+        kernel = self._kernel(candidate, X, weights)
         component = read_component(candidate.map, "map")
         feature_map = component.build(kernel=kernel, random_state=self._seed, n_jobs=1)  # BLAS has all
         return feature_map.fit_transform(X)

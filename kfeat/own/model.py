@@ -51,6 +51,8 @@ from kfeat.solvers.base import (
     TargetScale,
     available_when,
     checked_weights,
+    largest_at,
+    resolved_kernel,
     weight_options,
     with_codes,
 )
@@ -132,7 +134,7 @@ class KernelModel(Estimator):
         check_consistent_length(X, y)
         sample_weight, X, y = without_zeros(sample_weight, X, y)
         raw = Raw("the data", _task(self.solver or Newton()), {"train": Part(X, y)})
-        preparation = learn(raw, protocol, np.arange(len(y)), None)
+        preparation = learn(raw, protocol, np.arange(len(y)), None, sample_weight)
         return self.fit_prepared(preparation, preparation.rows(X), y, sample_weight=sample_weight)
 
     def fit_prepared(
@@ -149,7 +151,11 @@ class KernelModel(Estimator):
         `features(map, X)` maps the rows in the form that the solver needs, such as batches.
         """
         solver = with_codes(clone(self.solver or Newton()), label_names)
-        feature_map = None if self.map is None else clone(self.map).fit(X)
+        feature_map = None if self.map is None else clone(self.map)
+        if feature_map is not None:
+            if sample_weight is not None and feature_map.kernel is not None:  # the bandwidth depends on them
+                feature_map.set_params(kernel=resolved_kernel(feature_map.kernel, X, sample_weight))
+            feature_map.fit(X)
         if feature_map is None:
             Z = rows_for(solver, X)
         else:
@@ -181,7 +187,8 @@ class KernelModel(Estimator):
 
         X are rows that are scaled already, y their labels. The fitted map stays; in each fold the solver is
         trained again. Nothing changes if a fold lacks a class, or if the solver has probabilities and no
-        weights of classes, which would move them.
+        weights of classes, which would move them. The label has the largest probability, unless classes have
+        weights: these move the labels towards rare classes, and the probabilities are those of the data.
         """
         solver = self.solver_
         whole = all(len(np.unique(y[seen])) == len(self.classes_) for seen, _ in folds)
@@ -214,11 +221,9 @@ class KernelModel(Estimator):
         if method == "predict_proba" and hasattr(self, "calibrator_"):
             values = self.solver_.decision_function(Z).reshape(Z.shape[0], -1)
             found = self.calibrator_.predict_proba(values)
-            if values.shape[1] > 1:
-                # The label has the largest probability: where another class has it, the two exchange theirs.
-                pairs = np.stack([values.argmax(axis=1), found.argmax(axis=1)], axis=1)
-                np.put_along_axis(found, pairs, np.take_along_axis(found, pairs[:, ::-1], axis=1), axis=1)
-            return found
+            if getattr(self.solver_, "class_weight", None) is not None:
+                return found  # the labels are of weighted classes, the probabilities of those that there are
+            return largest_at(np.searchsorted(self.solver_.classes_, self.solver_.predict(Z)), found)
         return getattr(self.solver_, method)(Z)
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -26,8 +26,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from kfeat.batches import Batches, Rows
 from kfeat.errors import DataError, ParameterError, SolverError, UnsupportedKernelError
 from kfeat.kernels import Kernel, Linear, ObjectKernel
-from kfeat.kernels.base import Estimator, Objects, canonical
+from kfeat.kernels.base import MAX_ROWS, Estimator, Objects, canonical
 from kfeat.parameters import check_parameters
+from kfeat.weights import by_weight
 
 
 def as_batches(X: Any) -> Any:
@@ -93,6 +94,7 @@ NotNegative = Annotated[FiniteFloat, Ge(0)]
 ClassWeight = dict[Any, float] | Literal["balanced"] | None
 Task = Literal["classification", "regression"]
 Target = Literal["none", "log", "power"]
+MOST_TARGETS = 100_000  # repeated by their weights, from which a power transform learns its exponent
 # How a solver trains on features that do not fit in memory: it passes over batches of them, once or several
 # times; it reads an array that is mapped from a file; or it cannot.
 OutOfCore = Literal["one pass", "passes", "mapped file", "no"]
@@ -226,7 +228,7 @@ class Solver(Estimator):
             y = np.asarray(y, dtype=np.float64)
             check_size("targets", y)
             if hasattr(self, "target"):
-                self.target_ = TargetScale.learn(self.target, y)
+                self.target_ = TargetScale.learn(self.target, y, weights)
                 y = self.target_.of(y)
             return X, y, weights
         check_classification_targets(y)
@@ -325,8 +327,8 @@ class TargetScale:
     """The scale on which a regression learns its targets, and the way back.
 
     `log` is log(1 + y), for targets of 0 or more; `power` is the transform of Yeo and Johnson (Biometrika
-    2000) that makes them most normal. Values are cut to the range that the targets of training have on this
-    scale: beyond it the way back explodes, or does not exist.
+    2000) that makes them most normal. Predictions are cut to the range of the targets of training, from
+    `low` to `high`: beyond it the way back explodes, or does not exist.
     """
 
     transformer: Any = None
@@ -334,16 +336,19 @@ class TargetScale:
     high: float = inf
 
     @classmethod
-    def learn(cls, target: Target, y: NDArray[np.float64]) -> Self:
-        """Return the scale for targets y (n,); raises DataError for the logarithm of negative ones."""
+    def learn(cls, target: Target, y: NDArray[np.float64], weights: Any = None) -> Self:
+        """Return the scale for targets y (n,) with weights (n,) above 0, if there are any.
+
+        Raises DataError for the logarithm of negative targets.
+        """
         if target == "none":
             return cls()
         if target == "log" and y.min() < 0:
             raise DataError(f"target: log needs targets of 0 or more, got {y.min():g}; power takes all")
         logarithms = preprocessing.FunctionTransformer(np.log1p, np.expm1)
         chosen = logarithms if target == "log" else preprocessing.PowerTransformer()
-        t = chosen.set_output(transform="default").fit_transform(y[:, None])
-        return cls(chosen, float(t.min()), float(t.max()))
+        chosen.set_output(transform="default").fit(by_weight(y, weights, MOST_TARGETS)[:, None])
+        return cls(chosen, float(y.min()), float(y.max()))
 
     def of(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return targets on this scale."""
@@ -353,8 +358,12 @@ class TargetScale:
         """Return values on this scale as targets."""
         if self.transformer is None:
             return values
-        values = np.clip(values, self.low, self.high)
-        return np.asarray(self.transformer.inverse_transform(values[:, None])[:, 0])
+        inside = np.clip(values, *self.of(np.array([self.low, self.high])))
+        with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
+            targets = self.transformer.inverse_transform(inside[:, None])[:, 0]
+        # At the end of a strongly skewed scale targets nearly coincide, and the way back is inf or NaN.
+        targets = np.where(np.isnan(targets), np.where(inside > 0, inf, -inf), targets)
+        return np.clip(targets, self.low, self.high)
 
 
 def check_size(what: str, values: Any) -> None:
@@ -365,15 +374,19 @@ def check_size(what: str, values: Any) -> None:
         raise DataError(f"{what} reach {largest:.3g}, and sums of their squares overflow: scale them down")
 
 
-def resolved_kernel(kernel: Any, X: Any) -> Kernel:
-    """Return the kernel (None: linear) with every bandwidth heuristic replaced by the number learnt on X."""
+def resolved_kernel(kernel: Any, X: Any, weights: Any = None) -> Kernel:
+    """Return the kernel (None: linear) with every bandwidth heuristic replaced by the number learnt on X.
+
+    Rows of X (n, d) count by their weights (n,), if there are any.
+    """
     if kernel is None:
         return Linear()
     if not isinstance(kernel, Kernel):
         raise UnsupportedKernelError(
             f"kernel: expected one of kfeat.kernels, such as Polynomial(2), got {kernel!r}"
         )
-    own: Kernel = clone(kernel).resolve(X, 0)  # the caller may change and reuse the given kernel
+    rows = by_weight(X, weights, MAX_ROWS)
+    own: Kernel = clone(kernel).resolve(rows, 0)  # the caller may change and reuse the given kernel
     own.check()
     return own
 
@@ -476,21 +489,28 @@ class LinearSolver(Solver):
 
     @available_when(lambda self: self.logistic)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return class probabilities (n, classes): the logistic function of the scores, normalised."""
+        """Return class probabilities (n, classes): the logistic function of the scores, normalised.
+
+        The class of `predict` has the largest one.
+        """
         values = self.decision_function(X)
         if values.ndim == 1:
             positive = special.expit(values)
-            return np.stack([1 - positive, positive], axis=1)
+            return largest_at(self._places(values), np.stack([1 - positive, positive], axis=1))
         logs = special.log_expit(values)  # the exponentials of a whole row may underflow
         positive = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return positive / positive.sum(axis=1, keepdims=True)
+        return largest_at(self._places(values), positive / positive.sum(axis=1, keepdims=True))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the largest score, or the value, for each row."""
         values = self._values(X)
         if self.task == "regression":
             return self.target_.back(values) if hasattr(self, "target_") else values
-        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
+        return self.classes_[self._places(values)]
+
+    def _places(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return the position in `classes_` of the class with the largest score."""
+        return (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Return <w, x> + b of checked rows for each subproblem, shape (n, subproblems)."""
@@ -529,6 +549,23 @@ class LinearSolver(Solver):
         if sample_weight is not None:
             cost = cost * sample_weight[:, None]
         return float(R + (cost * _loss(solver_type, np.where(own, 1.0, -1.0) * values)).sum())
+
+
+def largest_at(places: NDArray[Any], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return probabilities (n, classes) whose largest in each row is that of the class at its place (n,).
+
+    Where another class has a larger one, the two exchange theirs; of two classes, both get a half. Equal
+    ones, such as far outside the range of training, are told apart in the last digit.
+    """
+    others = probabilities.argmax(axis=1)
+    rows = np.flatnonzero(others != places)
+    own, other = places[rows], others[rows]
+    if probabilities.shape[1] == 2:
+        probabilities[rows] = 0.5
+    largest = probabilities[rows, other]
+    probabilities[rows, other] = probabilities[rows, own]
+    probabilities[rows, own] = np.minimum(np.nextafter(largest, inf), 1.0)
+    return probabilities
 
 
 def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -117,7 +117,7 @@ class ChoosesC(Solver):
         shared = solver.get_params(deep=False).keys() & self.get_params(deep=False)
         solver.set_params(**{name: getattr(self, name) for name in shared})
         if self.needs_kernel:  # a bandwidth heuristic is computed once, on all rows
-            solver.set_params(kernel=resolved_kernel(self.kernel, X))
+            solver.set_params(kernel=resolved_kernel(self.kernel, X, sample_weight))
         self.Cs_ = geometric_grid(self.C_min, self.C_max, self.C_factor)
         seed = int(self.random_state or 0)
         self.cv_scores_ = grid_scores(solver, X, y, "C", self.Cs_, self.folds, seed, sample_weight)

@@ -139,15 +139,11 @@ class Liblinear(LinearSolver):
         self.times_ = {"build": built - start, "solve": solved - built, "evaluate": perf_counter() - solved}
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return LIBLINEAR's labels or values; at equal scores its first class wins (of two, the second)."""
-        values = self._values(X)
-        if self.task == "regression":
-            return values
+    def _places(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return the positions of LIBLINEAR's labels; its first class wins ties (of two, the second)."""
         if values.ndim == 1:
-            positive = values > 0 if self.order_[0] == 1 else values >= 0
-            return self.classes_[positive.astype(int)]
-        return self.classes_[self.order_[values[:, self.order_].argmax(axis=1)]]
+            return (values > 0 if self.order_[0] == 1 else values >= 0).astype(int)
+        return self.order_[values[:, self.order_].argmax(axis=1)]
 
     def _train(
         self, rows: native.NodeRows, d: int, targets: NDArray[np.float64], weights: dict[int, float]

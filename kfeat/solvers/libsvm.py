@@ -114,7 +114,7 @@ class KernelSVM(Solver):
                 f"is met before the first step (got {self.eps})"
             )
         check_sizes("LIBSVM", rows_times_two=2 * X.shape[0], features=X.shape[1] + 1)
-        self.kernel_ = resolved_kernel(self.kernel, X)
+        self.kernel_ = resolved_kernel(self.kernel, X, sample_weight)
         self._weights = weights_in_c(self, y, sample_weight)
         cost = self.C * max(self._weights.values(), default=1.0)
         cost *= 1.0 if sample_weight is None else float(sample_weight.max())

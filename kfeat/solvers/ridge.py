@@ -278,7 +278,7 @@ class KernelRidge(Solver):
         instead = "take fewer rows, or ridge regression on a map's features"
         check_memory(f"the Gram matrix of {n:,} rows", 8 * n * n, instead)
         start = perf_counter()
-        self.kernel_ = resolved_kernel(self.kernel, X)
+        self.kernel_ = resolved_kernel(self.kernel, X, weights)
         K = self.kernel_(X)
         built = perf_counter()
         K[np.diag_indices(n)] += self.alpha if weights is None else self.alpha / weights

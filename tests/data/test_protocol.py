@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.preprocessing import PowerTransformer
 
 from kfeat.data.dataset import Part, Raw
-from kfeat.data.preparation import apply_chain, learn_chain, prepare
+from kfeat.data.preparation import apply_chain, learn, learn_chain, prepare
 from kfeat.data.protocol import Protocol, split_indices, split_sizes, with_rows
 from kfeat.errors import DataError
 from tests.data.files import dense
@@ -397,3 +397,32 @@ def test_a_split_by_a_column_needs_columns_and_no_test_file():
         split_indices(protocol(split=by_time).split, raw(n_train=None), 0)
     with pytest.raises(DataError, match="leaves no rows to train"):
         fair("time", np.zeros(100))
+
+
+COUNTS = np.random.default_rng(3).integers(1, 4, 60)
+
+
+@pytest.mark.parametrize("scale", [*SCALINGS, "zscore_numbers", "power", ["power", "zscore"]], ids=str)
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_a_row_of_weight_two_is_learnt_from_as_twice(scale, kind, monkeypatch):
+    monkeypatch.setattr("kfeat.data.dataset.BLOCK_VALUES", 40)
+    twice, switches = np.repeat(np.arange(60), COUNTS), protocol(scale=scale)
+    weighted = learn(raw(kind(X)), switches, np.arange(60), None, COUNTS.astype(float))
+    repeated = learn(raw(kind(X)), switches, twice, None)
+    assert_allclose(dense(weighted.rows(kind(X))), dense(repeated.rows(kind(X))), atol=1e-9)
+    plain = learn(raw(kind(X)), switches, np.arange(60), None)
+    learns = any(word in str(scale) for word in ("zscore", "power"))
+    assert learns == (abs(dense(plain.rows(X)) - dense(weighted.rows(X))).max() > 1e-3)
+
+
+@pytest.mark.parametrize("step", ["zscore_numbers", "power"])
+def test_weights_that_are_no_counts_are_learnt_from_by_equal_steps(step):
+    """Ten thousand rows, more than a sample has, whose weights make a normal law of a uniform one."""
+    x = np.linspace(-4, 4, 10_000)
+    law = np.exp(-(x**2) / 2)
+    for weights in (law, law / law.sum(), np.rint(100 * law) + 1):
+        kept = weights > weights.max() / 50
+        (transformer,) = learn_chain([step], lambda rows=x[kept][:, None]: [rows], weights[kept])
+        z = transformer.transform(x[kept][:, None])[:, 0]
+        assert np.average(z, weights=weights[kept]) == pytest.approx(0, abs=0.01)
+        assert np.average(z**2, weights=weights[kept]) == pytest.approx(1, abs=0.02)

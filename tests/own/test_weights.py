@@ -3,22 +3,26 @@
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from sklearn import config_context, metrics
 from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kfeat
+from kfeat.data.coding import learn_coding
 from kfeat.data.dataset import Dataset
 from kfeat.errors import SolverError
+from kfeat.experiments.config import load_experiment
 from kfeat.kernels import Gaussian
 from kfeat.maps import RandomFourier
 from kfeat.own import KernelModel, load_model, search
 from kfeat.own.bench import LocalScorer, Scorer, metric_of
 from kfeat.own.candidates import Candidate, neighbours, solver_of, targets_of
 from kfeat.own.search import SearchResult
+from kfeat.own.training import CODED, only_trial, train
 from kfeat.render.tuning import warnings_of
-from kfeat.solvers import Liblinear, Newton, Ridge
+from kfeat.solvers import KernelRidge, Liblinear, Newton, Ridge
 from tests.own.test_search import FACTS, scored
 
 rng = np.random.default_rng(0)
@@ -157,3 +161,51 @@ def test_a_regression_below_the_mean_is_told():
         told = warnings_of(SearchResult(facts, [best], best, constant=-0.001))
         assert bool(told) == loud
         assert not loud or told[0].startswith("NOTHING IS BETTER THAN A CONSTANT: the mean has R²")
+
+
+@pytest.mark.parametrize("scale", ["none", "zscore", "power"])
+def test_scaling_and_bandwidth_are_learnt_with_weights(scale):
+    """Means, variances, exponents and the median distance, with a map and in an exact method."""
+    rows = X * np.array([1.0, 5.0, 0.1]) + TAIL[:, None] / 10
+    waves = RandomFourier(Gaussian("median"), 40, random_state=0)
+    for map_, solver in ((waves, Ridge()), (None, KernelRidge(Gaussian("median"), target="power"))):
+        model = KernelModel(map_, solver, scale, dtype="float64")
+        weighted = model.fit(rows, TAIL, WEIGHTS).predict(rows)
+        np.testing.assert_allclose(weighted, model.fit(rows[TWICE], TAIL[TWICE]).predict(rows), rtol=1e-6)
+        assert abs(weighted - model.fit(rows, TAIL).predict(rows)).max() > 1e-2
+
+
+def test_gaps_and_rare_words_are_learnt_with_weights():
+    word = np.where(np.arange(300) % 60 == 0, "rare", np.where(X[:, 2] > 0, "u", "v"))
+    frame = pd.DataFrame({"a": np.where(X[:, 1] > 1, np.nan, TAIL), "word": word})
+    frame.loc[::7, "word"] = None
+    kept = np.flatnonzero(WEIGHTS)
+    for weights in (WEIGHTS, np.where(word == "rare", 5, WEIGHTS)[kept].clip(1)):
+        some = np.arange(300) if weights is WEIGHTS else kept
+        coded = learn_coding(frame.iloc[some], CODED, weights=weights.astype(float))
+        twice = learn_coding(frame.iloc[np.repeat(some, weights)], CODED)
+        assert np.array_equal(coded.matrix(frame), twice.matrix(frame))
+        shares = learn_coding(frame.iloc[some], CODED, weights=weights / 7)
+        np.testing.assert_allclose(shares.matrix(frame)[:, 0], twice.matrix(frame)[:, 0], rtol=1e-3)
+
+
+def test_a_config_learns_its_scaling_and_its_bandwidth_with_weights(tmp_path):
+    frame = pd.DataFrame(X * np.array([1.0, 5.0, 0.1]), columns=["a", "b", "c"]).assign(y=LABELS)
+    frame.assign(w=WEIGHTS).to_csv(tmp_path / "once.csv", index=False)
+    frame.iloc[TWICE].to_csv(tmp_path / "twice.csv", index=False)
+    scores = []
+    for name, dataset, weight in (
+        ("once", {"drop": ["w"]}, {"weight": "w"}),
+        ("twice", {}, {}),
+    ):
+        config = {
+            "title": "weights",
+            "dataset": {"path": str(tmp_path / f"{name}.csv"), "target": "y", **dataset},
+            "protocol": {"scale": "zscore", "split": {"kind": "stratified", "train": 0.8}, **weight},
+            "kernel": {"name": "gaussian", "gamma": "median"},
+            "solvers": {"exact": {"name": "svc", "eps": 1e-7}},
+        }
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(config))
+        trial = only_trial(load_experiment(tmp_path / f"{name}.yaml"), all_rows=True)
+        scores.append(train(trial, cache=tmp_path).decision_function(frame[["a", "b", "c"]]))
+    np.testing.assert_allclose(*scores, atol=1e-5)

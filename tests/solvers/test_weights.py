@@ -13,7 +13,7 @@ from kfeat.batches import ArrayBatches
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.kernels import Gaussian
 from kfeat.solvers import SOLVERS, KernelRidge, Liblinear, Newton, NewtonCV, Ridge, RidgeCV, Svc
-from kfeat.solvers.base import TAKE_WEIGHTS, weight_options
+from kfeat.solvers.base import TAKE_WEIGHTS, TargetScale, weight_options
 from tests.solvers.problems import features, labels, values
 
 X = features(90, 5, density=0.7)
@@ -25,6 +25,8 @@ SOLVED = [
     Newton("huber", eps=1e-9, C=10.0, bias=1.0),
     Ridge(0.1),
     Ridge(0.1, target="log"),
+    Ridge(0.1, target="power"),
+    KernelRidge(Gaussian("median"), 0.1, target="power"),
     Ridge(0.1, fit_intercept=False),
     KernelRidge(Gaussian(0.3), 0.1),
     Svc(Gaussian(0.3), eps=1e-7, class_weight="balanced"),
@@ -163,6 +165,13 @@ def test_a_prediction_stays_within_the_targets_where_the_way_back_explodes():
         far = Ridge(1e-6, target=target).fit(features(200, 5), y).predict(1e4 * features(9, 5))
         assert np.isfinite(far).all()
         assert y.min() * 0.99 <= far.min() <= far.max() <= y.max() * 1.01
+    rng = np.random.default_rng(0)
+    for _ in range(60):  # of which the way back is inf, or NaN, for some
+        sign, heavy = rng.choice([-1.0, 1.0]), np.exp(rng.uniform(3, 6) * rng.normal(size=100))
+        scale = TargetScale.learn("power", sign * heavy)
+        ends = scale.of(np.sort(sign * heavy))
+        back = scale.back(np.concatenate([ends, [-1e9, 1e9], ends.max() + 1e-12 * np.arange(-3, 4)]))
+        assert np.sort(sign * heavy)[0] <= back.min() <= back.max() <= np.sort(sign * heavy)[-1]
     with pytest.raises(ParameterError, match="needs all targets: call fit"):
         Ridge(target="log").fit_batches([(X, values(X))])
     fitted = Ridge(target="log").fit(features(200, 5), y).set_params(target="none")
