@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import linear_model, metrics
-from sklearn.base import clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.base import is_classifier as classifies
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils import _safe_indexing
@@ -72,7 +72,7 @@ def _task(solver: Any) -> Task:
 
 
 @dataclass(eq=False, repr=False)
-class KernelModel(Estimator):
+class KernelModel(TransformerMixin, Estimator):
     """A model that codes, scales, maps and predicts rows; `kfeat fit` trains it, `load_model` returns it.
 
     Rows are arrays (n, d), dense or sparse, or data frames; with a `coding`, frames whose columns are those
@@ -302,6 +302,7 @@ class KernelModel(Estimator):
         tags.input_tags.sparse, tags.target_tags.required = True, True
         tags.estimator_type = theirs.estimator_type
         tags.classifier_tags, tags.regressor_tags = theirs.classifier_tags, theirs.regressor_tags
+        tags.transformer_tags.preserves_dtype = []  # `dtype` says what `transform` returns
         return tags
 
 

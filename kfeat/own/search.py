@@ -73,6 +73,22 @@ class Scored:
     budget: float = 0.0
 
     @property
+    def choices(self) -> str:
+        """Its name with what was chosen: scaling, gamma, D, and C or alpha."""
+        candidate = self.candidate
+        chosen = {
+            "scale": candidate.scale,
+            "gamma": candidate.kernel.get("gamma"),
+            "D": candidate.size or None,
+            "alpha" if candidate.loss == "squares" else "C": self.value or None,
+        }
+        given = {name: value for name, value in chosen.items() if value is not None}
+        values = (
+            f"{name}={value if isinstance(value, str) else f'{value:g}'}" for name, value in given.items()
+        )
+        return f"{candidate.name} ({', '.join(values)})"
+
+    @property
     def took_too_long(self) -> bool:
         """Whether it has no score because it took too long."""
         return TOO_LONG in self.reason
@@ -218,7 +234,7 @@ PATIENCE = 86400.0  # seconds for reading the data
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SearchResult:
     """The result of a search: its candidates, the winner, and what was trained in the end.
 
@@ -238,6 +254,35 @@ class SearchResult:
     constant: float = -inf
     boosting: Row = field(default_factory=dict)
     rows: Mapping[Scored, int] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        best, metric = self.best, self.facts.metric
+        return (
+            f"<SearchResult: best of {len(self.scored):,} scores is {best.choices}, "
+            f"{metric} {best.score:.4g} on {best.n:,} rows; table() has all>"
+        )
+
+    def table(self) -> Any:
+        """Return all scores as a pandas frame, the best first, with why those failed that have none."""
+        import pandas as pd
+
+        lines = [
+            {
+                "method": one.candidate.name,
+                "scale": one.candidate.scale,
+                "gamma": one.candidate.kernel.get("gamma"),
+                "n_components": one.candidate.size,
+                "loss": one.candidate.loss,
+                "C or alpha": one.value,
+                "rows": one.n,
+                self.facts.metric: one.score,
+                "sd": one.sd,
+                "seconds": one.seconds,
+                "reason": one.reason,
+            }
+            for one in sorted(self.scored, key=lambda one: -one.score)
+        ]
+        return pd.DataFrame(lines)
 
     @property
     def constant_is_as_good(self) -> bool:

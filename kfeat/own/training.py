@@ -1,23 +1,25 @@
 """Training the method of a config, and the best method of a search: as a config or as an estimator."""
 
+import re
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from math import inf
 from pathlib import Path
 from time import perf_counter
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pydantic import AfterValidator
 from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
@@ -51,6 +53,8 @@ from kfeat.own.candidates import Candidate, Entry, boosting_model, linear_model,
 from kfeat.own.model import KernelModel, judged, save_model, scores_of, without_zeros
 from kfeat.own.new_config import DENSE_VALUES, default_metric, enough_rows
 from kfeat.own.search import Scored, Search, SearchResult, effort
+from kfeat.parameters import Jobs, check_parameters
+from kfeat.solvers.base import available_when
 from kfeat.text import counted, in_yaml, plain
 
 Prefer: TypeAlias = Literal["accuracy", "speed", "boosting", "linear"]
@@ -366,6 +370,31 @@ def _protocol(setup: Setup, scale: str, rows: int | None) -> Protocol:
     return Protocol.model_validate(given)
 
 
+def _seconds(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf:
+        raise ValueError("expected seconds, a number above 0 such as 60")
+    return value
+
+
+def _metric_name(value: Any) -> Any:
+    if value is not None and not isinstance(value, str):
+        raise ValueError("expected the name of a scorer of scikit-learn, such as 'roc_auc'")
+    return value
+
+
+def _weight_of_classes(value: Any) -> Any:
+    if not isinstance(value, dict | None) and not (isinstance(value, str) and value == "balanced"):
+        raise ValueError("expected None, 'balanced' or a mapping of labels to weights")
+    return value
+
+
+def _state(value: Any) -> Any:
+    whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**32
+    if not whole and not isinstance(value, np.random.RandomState | None):
+        raise ValueError("expected None, a whole number from 0 to 4294967295, or a RandomState of NumPy")
+    return value
+
+
 ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 CODED = Reading(categorical="one_hot", missing="mean")  # how the columns of a frame become numbers
 
@@ -377,12 +406,12 @@ class _KernelEstimator(Estimator):
     _task: ClassVar[Literal["classification", "regression"]]
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}  # a pipeline routes them
 
-    budget: float = 60.0
-    scoring: str | None = None
+    budget: Annotated[Any, AfterValidator(_seconds)] = 60.0
+    scoring: Annotated[Any, AfterValidator(_metric_name)] = None
     cv: Any = None
     prefer: Prefer = "accuracy"
-    random_state: int = 0
-    n_jobs: int | None = None
+    random_state: Annotated[Any, AfterValidator(_state)] = 0
+    n_jobs: Jobs = None
     verbose: bool = False
 
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
@@ -391,21 +420,29 @@ class _KernelEstimator(Estimator):
         Rows of one of the `groups` (n,) are in the same fold, and rows count by their weights (n,). Raises
         DataError for bad data, ConfigError for a metric that does not suit the labels.
         """
+        check_parameters(self)
+        self._seed = check_random_state(self.random_state).randint(2**31 - 1)
+        if isinstance(self.random_state, int | np.integer):
+            self._seed = int(self.random_state)
         regression, coding = self._task == "regression", None
-        y = in_seconds(y) if regression else y
+        given, X = X, frame_of(X)
+        y = np.asarray(y) if type(y).__module__.startswith("polars") else y
+        y = _targets(in_seconds(y)) if regression and y is not None else y
         if isinstance(X, pd.DataFrame):
             validate_data(self, X, skip_check_array=True)
+            if isinstance(given, np.ndarray | list):
+                del self.feature_names_in_  # arrays have none
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
             if n := int(pd.isna(y).sum()):
                 raise DataError(f"expected a label for each row, got {counted(n, 'rows')} without one")
-            y = y.astype(np.float64) if regression else y
         else:
             X, y = validate_data(self, canonical(X), y, y_numeric=regression, ensure_min_samples=2, **ROWS)
         kept = np.arange(len(y))
         sample_weight, X, y, groups, kept = without_zeros(sample_weight, X, y, groups, kept)
         if isinstance(X, pd.DataFrame):
-            coding = learn_coding(X, CODED, task=self._task)
+            with _python_words():
+                coding = learn_coding(X, CODED, task=self._task, weights=sample_weight)
         codes, names = y, list[str]()
         if not regression:
             check_classification_targets(y)
@@ -415,14 +452,16 @@ class _KernelEstimator(Estimator):
         options = {} if weight is None else {"class_weight": weight}
         self.search_: SearchResult | None = None
         bench, some = None, None  # None: all rows
-        if enough_rows(codes, not regression):
+        several = regression or np.sort(np.bincount(codes))[-2:].min() > 1  # each fold trains two classes
+        if enough_rows(codes, not regression) and several:
             rows = X if coding is None else _dense(coding.matrix(X))
             bench = self._scorer(rows, codes, names, groups, options, sample_weight, kept)
-            model, some = self._searched(bench, options)
+            with _python_words():
+                model, some = self._searched(bench, options)
         else:  # without a search: a Gaussian kernel with C or alpha 1
             loss: Any = "squares" if regression else "squared_hinge"
             gaussian = Candidate("zscore", {"name": "gaussian", "gamma": "median"}, None, loss)
-            model = model_of(gaussian, 1.0, options, self.random_state)
+            model = model_of(gaussian, 1.0, options, self._seed)
         with warnings.catch_warnings():  # about redundant landmarks, which the search allows
             warnings.simplefilter("ignore", np.exceptions.RankWarning)
             model.set_params(coding=coding)
@@ -437,7 +476,7 @@ class _KernelEstimator(Estimator):
     def _searched(self, bench: Scorer, options: dict[str, Any]) -> tuple[KernelModel, Indices | None]:
         """Return the model that a search prefers, and the rows to train it on; None: all."""
         scorer, say = LocalScorer(bench), _say if self.verbose else None
-        result = Search(scorer, None, self.budget, self.random_state, say).run()
+        result = Search(scorer, None, self.budget, self._seed, say).run()
         if self.prefer == "boosting":
             boosting = scorer.ask("boosting", inf, n=result.best.n)
             result = replace(result, boosting=boosting or {})
@@ -446,8 +485,8 @@ class _KernelEstimator(Estimator):
         self.search_, best = result, preferred(result, self.prefer)
         if best is None:
             weight = options.get("class_weight", result.facts.class_weights[0])
-            return boosting_model(result.facts.task, weight, self.random_state), None
-        model, n = model_of(best.candidate, best.value, options, self.random_state), result.rows.get(best)
+            return boosting_model(result.facts.task, weight, self._seed), None
+        model, n = model_of(best.candidate, best.value, options, self._seed), result.rows.get(best)
         return model, bench.rows(n) if n else None
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -466,9 +505,12 @@ class _KernelEstimator(Estimator):
         coding = self.model_.coding
         if coding is None:
             return validate_data(self, canonical(X), reset=False, **ROWS)
-        X = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X, columns=coding.names)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return X
+        named = not isinstance(X, np.ndarray | list)
+        frame = frame_of(X)
+        validate_data(self, frame if named else X, skip_check_array=True, reset=False)
+        if named and isinstance(frame, pd.DataFrame):
+            return frame
+        return pd.DataFrame(np.asarray(frame), columns=coding.names).infer_objects()
 
     def _scorer(
         self,
@@ -489,17 +531,18 @@ class _KernelEstimator(Estimator):
 
         def data(scale: str) -> Dataset:
             protocol = Protocol.model_validate({} if scale == "own" else {"scale": scale})
-            rows = learn(raw, protocol, np.arange(len(y)), None).rows(X)
+            rows = learn(raw, protocol, np.arange(len(y)), None, weights).rows(X)
             parts = rows, y, rows[:0], y[:0]
             more = {"label_names": tuple(names), "by": by, "weights": weights}
             return Dataset(raw.name, *parts, self._task, "", verified=False, **more)
 
-        threads = self.n_jobs or physical_cores()
-        return Scorer(data, self.random_state, threads, options, self.scoring, cv)
+        jobs = 1 if self.n_jobs is None else self.n_jobs
+        threads = jobs if jobs > 0 else max(1, physical_cores() + 1 + jobs)
+        return Scorer(data, self._seed, threads, options, self.scoring, cv)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = tags.input_tags.allow_nan = True
         return tags
 
 
@@ -509,7 +552,8 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
 
     The search is that of `kfeat tune`. A frame may have columns of words, dates and missing cells: missing
     numbers become the mean, words become columns of 0 and 1, dates become year, month, weekday and days.
-    If no class has five rows, there is no search, and an SVM with a Gaussian kernel is trained.
+    If no class has five rows, or all classes but one have a single row, there is no search, and an SVM with a
+    Gaussian kernel is trained.
 
     Parameters
     ----------
@@ -525,15 +569,16 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
     prefer : {"accuracy", "speed", "boosting", "linear"}, default "accuracy"
         Choose the best method; or the map with the fewest features, or the linear model, within half a point
         of it; or scikit-learn's HistGradientBoosting if it is ahead in each fold and by more than that.
-    random_state : int, default 0
-        The seed of the folds, the candidates and the map.
+    random_state : int, RandomState or None, default 0
+        The seed of the folds, the candidates and the map; None draws another one in each fit.
     n_jobs : int, optional
-        The number of threads; None means all physical cores.
+        The number of threads; None means one, and -1 all physical cores.
     verbose : bool, default False
-        Whether to print what each candidate scores.
+        Whether to print what each candidate scores, with its gamma and its C or alpha.
     class_weight : dict, "balanced" or None, default None
         The weights of the classes, of a classifier. With None, "balanced" is a choice of the search where the
-        metric is not the accuracy.
+        metric is not the accuracy. Weights move the labels towards rare classes, while the probabilities
+        stay those of the data: the label is then not always the class of the largest probability.
 
     Attributes
     ----------
@@ -554,15 +599,20 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
     """
 
     _task = "classification"
-    class_weight: Any = None
+    class_weight: Annotated[Any, AfterValidator(_weight_of_classes)] = None
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the decision values: (n,), positive for the last of two classes, or (n, classes)."""
         rows = self._rows(X)
         return np.asarray(self.model_.decision_function(rows))
 
+    @available_when(lambda self: not hasattr(self, "model_") or hasattr(self.model_, "predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities (n, classes), learnt on the folds of the search; it needs one."""
+        """Return the probabilities (n, classes), learnt on the folds of the search; it needs one.
+
+        The label has the largest probability, unless classes have weights, as they may for a metric such as
+        the balanced accuracy.
+        """
         rows = self._rows(X)
         return np.asarray(self.model_.predict_proba(rows))
 
@@ -579,7 +629,47 @@ class KernelRegressor(RegressorMixin, _KernelEstimator):
 def _say(scored: Scored, best: Scored) -> None:
     """Print what a candidate scored."""
     score = scored.reason or f"{scored.score:.4f}"
-    print(f"{scored.n:>8,} rows  {scored.candidate.name:<40}  {score}  best so far {best.score:.4f}")
+    print(f"{scored.n:>8,} rows  {scored.choices:<70}  {score}  best so far {best.score:.4f}")
+
+
+def _targets(y: Any) -> NDArray[np.float64]:
+    """Return targets (n,) as numbers, NaN where one is missing; raises DataError for words and dates."""
+    cells = np.asarray(y)
+    with suppress(TypeError, ValueError):
+        if cells.dtype.kind in "fiubO":
+            return cells.astype(np.float64)
+    got = f"{cells.ravel()[0]!s:.50}" if cells.size else "nothing"
+    raise DataError(f"expected numbers as targets, got {got}; labels that are words need KernelClassifier")
+
+
+@contextmanager
+def _python_words() -> Iterator[None]:
+    """Raise errors without the words of the command line and of configs."""
+    try:
+        yield
+    except KfeatError as error:
+        message = re.sub(r" with `drop: \[.*?\]`", "", str(error)).replace("--budget", "`budget`")
+        raise type(error)(message) from None
+
+
+def frame_of(X: Any) -> Any:
+    """Return a Polars frame, and an array or a list with gaps or words, as a pandas frame, else X."""
+    if type(X).__module__.startswith("polars"):
+        if not hasattr(X, "shape"):
+            raise DataError(f"expected a frame of rows, got a {type(X).__name__}; call collect() first")
+        return pd.DataFrame({name: X[name].to_numpy() for name in X.columns})
+    if not isinstance(X, np.ndarray | list):
+        return X
+    try:
+        rows = np.asarray(X)
+        gaps = rows.dtype.kind in "fO" and bool(np.isnan(rows.astype(np.float64)).any())
+    except TypeError:  # of cells that are no numbers or words
+        return X
+    except ValueError:  # of words, or of rows of different lengths
+        rows, gaps = np.asarray(X, dtype=object), True
+    if rows.ndim != 2 or not (gaps or rows.dtype.kind == "U"):
+        return X
+    return pd.DataFrame(rows.astype(object), columns=[f"x{i}" for i in range(rows.shape[1])]).infer_objects()
 
 
 def _dense(Z: Any) -> Any:

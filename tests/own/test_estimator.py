@@ -2,9 +2,11 @@
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 import sklearn
 from scipy.sparse import csr_array
+from sklearn import metrics
 from sklearn.datasets import load_iris
 from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -33,7 +35,7 @@ def short(monkeypatch):
     expected_failed_checks=lambda estimator: {
         "check_methods_subset_invariance": "single precision: a row alone differs in the seventh digit",
         **{
-            f"check_sample_weight_equivalence_on_{form}_data": "rows are scaled without their weights"
+            f"check_sample_weight_equivalence_on_{form}_data": "a search draws its folds from the rows"
             for form in ("dense", "sparse")
         },
     },
@@ -161,3 +163,109 @@ def test_a_label_that_is_missing_or_too_many_is_refused_with_a_frame_too():
     ):
         with pytest.raises(ValueError, match=words):
             KernelClassifier(budget=5, n_jobs=1).fit(X, wrong)
+
+
+ROWS = np.random.default_rng(5).normal(size=(120, 3))
+SIGNS = (ROWS[:, 0] > 0).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"budget": "1m"}, "budget: expected seconds, a number above 0 such as 60"),
+        ({"budget": None}, "budget: expected seconds"),
+        ({"budget": -5}, "budget: expected seconds"),
+        ({"budget": np.nan}, "budget: expected seconds"),
+        ({"scoring": metrics.make_scorer(metrics.f1_score)}, "scoring: expected the name of a scorer"),
+        ({"prefer": "fast"}, "prefer: expected 'accuracy'"),
+        ({"n_jobs": 0}, "n_jobs: expected the number of threads"),
+        ({"n_jobs": 2.5}, "n_jobs: expected an integer"),
+        ({"n_jobs": "2"}, "n_jobs: expected an integer"),
+        ({"random_state": -1}, "random_state: expected None, a whole number"),
+        ({"class_weight": "balance"}, "class_weight: expected None, 'balanced' or a mapping"),
+    ],
+    ids=str,
+)
+def test_a_bad_parameter_is_one_sentence(given, told):
+    with pytest.raises(ValueError, match=told):
+        KernelClassifier(**given).fit(ROWS, SIGNS)
+
+
+def test_a_seed_is_drawn_as_in_scikit_learn_and_one_thread_is_the_default(monkeypatch):
+    threads = []
+    scorer = training.Scorer
+    monkeypatch.setattr(training, "Scorer", lambda *given: threads.append(given[2]) or scorer(*given))
+    monkeypatch.setattr(training, "physical_cores", lambda: 4)
+    given = [(None, None), (None, None), (-1, 7), *((jobs, np.random.RandomState(1)) for jobs in (-3, -9))]
+    models = [KernelClassifier(budget=5, n_jobs=jobs, random_state=state) for jobs, state in given]
+    seeds = [model.fit(ROWS, SIGNS)._seed for model in models]
+    assert threads == [1, 1, 4, 2, 1]
+    assert seeds[0] != seeds[1]
+    assert (seeds[2], seeds[3]) == (7, seeds[4])
+
+
+@pytest.mark.parametrize("kind", [np.asarray, lambda X: pd.DataFrame(X, columns=["a", "b", "c"])])
+def test_targets_that_are_words_are_refused_by_name(kind):
+    words = np.where(SIGNS, "yes", "no")
+    for y in (words, words.astype(object), pd.Series(words)):
+        with pytest.raises(
+            ValueError, match=r"expected numbers as targets, got (yes|no); labels that are words"
+        ):
+            KernelRegressor(budget=5).fit(kind(ROWS), y)
+
+
+def test_without_folds_of_two_classes_there_is_no_search_and_no_probability():
+    model = KernelClassifier(budget=5).fit(ROWS[:6], [0, 0, 0, 0, 0, 1])
+    assert model.search_ is None
+    assert not hasattr(model, "predict_proba")
+    assert hasattr(KernelClassifier(), "predict_proba")
+    assert not hasattr(KernelRegressor(), "predict_proba")
+
+
+def test_frames_of_polars_and_arrays_with_gaps_are_frames_of_pandas():
+    word = np.where(ROWS[:, 1] > 0, "u", "v")
+    gaps = np.where(ROWS > 1.5, np.nan, ROWS)
+    days = np.datetime64("2020-01-01") + np.arange(120).astype("timedelta64[D]")
+    frame = pd.DataFrame({"a": gaps[:, 0], "word": word, "day": days, "flag": ROWS[:, 2] > 0})
+    frame.loc[::7, "word"] = None
+    other = polars.DataFrame(
+        {
+            "a": [None if np.isnan(cell) else cell for cell in gaps[:, 0]],
+            "word": [None if i % 7 == 0 else cell for i, cell in enumerate(word)],
+            "day": polars.Series(days),
+            "flag": ROWS[:, 2] > 0,
+        }
+    )
+    labels = np.where(SIGNS, "yes", "no")
+    ours, theirs = (
+        KernelClassifier(budget=5).fit(X, y)
+        for X, y in ((frame, labels), (other, polars.Series(labels.tolist())))
+    )
+    assert np.array_equal(ours.predict_proba(frame), theirs.predict_proba(other))
+    assert [*theirs.feature_names_in_] == [*frame]
+    with pytest.raises(ValueError, match="got a LazyFrame; call collect"):
+        theirs.predict(other.lazy())
+    for rows in (gaps, gaps.tolist(), np.column_stack([gaps.astype(object), word])):
+        model = KernelClassifier(budget=5).fit(rows, SIGNS)
+        assert model.score(rows, SIGNS) > 0.7
+        assert not hasattr(model, "feature_names_in_")
+    with pytest.raises(ValueError, match="finite"):
+        KernelClassifier(budget=5).fit(np.where(ROWS > 2, np.inf, gaps), SIGNS)
+
+
+def test_messages_have_no_words_of_the_command_line():
+    lists = pd.DataFrame(ROWS, columns=["a", "b", "c"]).assign(z=[[1]] * 120)
+    with pytest.raises(ValueError, match=r"got \[1\]; leave the column out$"):
+        KernelClassifier(budget=5).fit(lists, SIGNS)
+
+
+def test_a_search_is_one_line_and_a_table(capsys):
+    found = KernelClassifier(budget=5, verbose=True, scoring="roc_auc").fit(ROWS, SIGNS).search_
+    assert len(repr(found)) < 200
+    assert "roc_auc" in repr(found)
+    table = found.table()
+    assert len(table) == len(found.scored)
+    assert table["roc_auc"][0] == max(one.score for one in found.scored)
+    lines = capsys.readouterr().out
+    assert "C=" in lines
+    assert "gamma=" in lines or not any(one.candidate.exact for one in found.scored)

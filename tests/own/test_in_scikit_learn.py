@@ -10,6 +10,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import dump_svmlight_file, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kfeat.data import FileSource, load_raw
 from kfeat.errors import ConfigError, DataError, ModelError
@@ -22,6 +23,14 @@ from kfeat.solvers import Liblinear, LibsvmCV, Newton, Ridge
 X, y = load_iris(return_X_y=True)
 FRAME = pd.DataFrame(X, columns=["sepal l", "sepal w", "petal l", "petal w"])
 WORDS = np.array(["setosa", "versicolor", "virginica"])[y]
+
+
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [KernelModel(solver=Newton(eps=1e-12), dtype="float64"), KernelModel(solver=Ridge(), dtype="float64")]
+)
+def test_scikit_learn_takes_a_model_for_its_own(estimator, check):
+    check(estimator)
 
 
 def waves(**more):
