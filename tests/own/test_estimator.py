@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kfeat
 from kfeat.own import bench, search, training
-from kfeat.own.training import KernelClassifier, KernelRegressor
+from kfeat.own.training import KernelClassifier, KernelRegressor, frame_of
 from tests.own.asking import few_trees
 
 
@@ -241,7 +241,10 @@ def test_frames_of_polars_and_arrays_with_gaps_are_frames_of_pandas():
         KernelClassifier(budget=5).fit(X, y)
         for X, y in ((frame, labels), (other, polars.Series(labels.tolist())))
     )
-    assert np.array_equal(ours.predict_proba(frame), theirs.predict_proba(other))
+    mine, coded = (model.model_.coding.matrix(frame_of(X)) for model, X in ((ours, frame), (theirs, other)))
+    assert np.array_equal(mine, coded)
+    assert ours.search_.facts == theirs.search_.facts
+    assert set(theirs.predict(other)) == {"yes", "no"}
     assert [*theirs.feature_names_in_] == [*frame]
     with pytest.raises(ValueError, match="got a LazyFrame; call collect"):
         theirs.predict(other.lazy())
