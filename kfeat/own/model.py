@@ -479,7 +479,7 @@ def describe(model: KernelModel, path: Path) -> dict[str, Any]:
 
 
 MOST_SIZE = 10**7  # features or components of a model whose file has fewer bytes
-VERSION = 4  # of the format, raised when older models would predict something else
+VERSION = 5  # of the format, raised when older models would predict something else
 # Beside numbers, words, arrays and scikit-learn's estimators, a model may hold the registered kernels, maps
 # and solvers, and these. Anything else has to be added here.
 OTHERS = (
