@@ -1,4 +1,4 @@
-"""A child process that answers its parent and can be ended at any moment.
+"""Child processes that can be ended at any moment: one that answers its parent, and one for a single call.
 
 Ctrl-C in the parent kills the child at once (a solver in C would ignore it). A child whose parent is gone,
 even by kill -9, ends by itself.
@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from functools import partial
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 from threadpoolctl import threadpool_limits
 
-from kfeat.errors import EngineError
+from kfeat.errors import EngineError, SolverError
 from kfeat.memory import limit_memory
 
 # Each library reads its own variable when it is loaded. NumPy and SciPy each bring their own OpenBLAS.
@@ -30,6 +30,7 @@ THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS",
 )  # fmt: skip
 Prepare = Callable[..., Callable[[Any], None]]
+Answer = TypeVar("Answer")
 
 _environment = threading.Lock()
 
@@ -83,10 +84,7 @@ class Child:
         self._process.join(timeout=5)
         code = self._process.exitcode
         self.kill()
-        if code == -signal.SIGKILL:
-            return code, "the process was killed (signal 9), most likely because memory ran out"
-        how = f"signal {-code}" if code and code < 0 else f"exit status {code}"
-        return code, f"the process died ({how})"
+        return code, in_words(code)
 
     def cpu_seconds(self) -> float:
         """Return the CPU seconds that the process has used; 0 if it has ended."""
@@ -128,6 +126,58 @@ def _serve(
             except (EOFError, OSError):  # the parent is gone
                 return
             answer(message)
+
+
+def in_words(code: int | None) -> str:
+    """Return why a process ended, from its exit status, below 0 for a signal."""
+    if code == -signal.SIGKILL:
+        return "the process was killed (signal 9), most likely because memory ran out"
+    how = f"signal {-code}" if code and code < 0 else f"exit status {code}"
+    return f"the process died ({how})"
+
+
+def in_fork(call: Callable[[], Answer]) -> Answer:
+    """Return what `call()` returns in a forked child; what it raises is raised here.
+
+    A fork shares the memory, so that no data are copied and `call` may be any function; only its value is
+    pickled. Raises SolverError if the child dies.
+    """
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_call, args=(theirs, call), daemon=True)
+    try:
+        with interrupts_held_back(), warnings.catch_warnings():
+            # Python warns of forks beside other threads, whose locks stay locked in the child. `_call` needs
+            # none: the locks of Python, of malloc and of native.py are made anew.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process.start()
+        theirs.close()
+        succeeded, answer = ours.recv()
+    except EOFError:
+        process.join()
+        raise SolverError(f"{in_words(process.exitcode)} in which the solver ran: take fewer rows") from None
+    finally:
+        if process.pid is not None:
+            process.kill()
+            process.join()
+        ours.close()
+    if not succeeded:
+        raise answer
+    return answer
+
+
+def _call(connection: Connection, call: Callable[[], Any]) -> None:
+    def answer() -> None:
+        try:
+            outcome = True, call()
+        except Exception as error:
+            outcome = False, error
+        connection.send(outcome)
+        os._exit(0)
+
+    # In the thread that was forked, OpenMP would wait for ever for the parent's other threads.
+    threading.Thread(target=answer, daemon=True).start()
+    _end_with_parent()
 
 
 def _end_with_parent() -> None:

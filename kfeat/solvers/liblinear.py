@@ -166,19 +166,24 @@ class Liblinear(LinearSolver):
             regularize_bias=int(self.regularize_bias),
             **native.weight_fields(weights),
         )
-        with native.solving(library.liblinear.set_print_string_function, self.random_state) as messages:
-            refusal = library.liblinear.check_parameter(problem, parameter)
-            if refusal:
-                raise ParameterError(f"Liblinear: {refusal.decode()}")
-            model = library.liblinear.train(problem, parameter)
-        try:
-            classes = 1 if self.task == "regression" else model.contents.nr_class
-            n_subproblems = 1 if classes == 2 and self.solver_type != CRAMMER_SINGER else classes
-            W = np.ctypeslib.as_array(model.contents.w, (problem.n, n_subproblems)).copy()
-            labels = [] if self.task == "regression" else model.contents.label[:classes]
-        finally:
-            library.liblinear.free_and_destroy_model(ctypes.byref(model))
-        self.log_ = "".join(messages)
+
+        def solve() -> tuple[NDArray[np.float64], list[int], str]:
+            with native.solving(library.liblinear.set_print_string_function, self.random_state) as messages:
+                refusal = library.liblinear.check_parameter(problem, parameter)
+                if refusal:
+                    raise ParameterError(f"Liblinear: {refusal.decode()}")
+                model = library.liblinear.train(problem, parameter)
+            try:
+                classes = 1 if self.task == "regression" else model.contents.nr_class
+                n_subproblems = 1 if classes == 2 and self.solver_type != CRAMMER_SINGER else classes
+                W = np.ctypeslib.as_array(model.contents.w, (problem.n, n_subproblems)).copy()
+                labels = [] if self.task == "regression" else model.contents.label[:classes]
+            finally:
+                library.liblinear.free_and_destroy_model(ctypes.byref(model))
+            return W, labels, "".join(messages)
+
+        subproblems = 1 if self.task == "regression" else len(self.classes_)
+        W, labels, self.log_ = native.interruptible(solve, len(rows.nodes) * subproblems)
         return W, np.array(labels, dtype=np.float64)
 
     def _keep(self, W: NDArray[np.float64], d: int) -> None:

@@ -17,6 +17,7 @@ from sklearn import svm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import _ovr_decision_function
+from threadpoolctl import threadpool_limits
 
 from kfeat.errors import ParameterError, SolverError
 from kfeat.kernels.base import TILE
@@ -144,15 +145,19 @@ class KernelSVM(Solver):
             "max_iter": self.max_iter or -1,
         } | scikit_learn_kernel(kernel)
         if self.task == "regression":
-            fitted = svm.SVR(epsilon=self.p, **options)
+            machine = svm.SVR(epsilon=self.p, **options)
         else:
-            fitted = svm.SVC(class_weight=self._weights or None, **options)
-        with one_at_a_time(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # `stop_reason_` says so
-            try:
-                fitted.fit(rows, labels_in_c(self, y), sample_weight)
-            except ValueError as error:
-                raise SolverError(f"LIBSVM returned no usable model: {error}") from None
+            machine = svm.SVC(class_weight=self._weights or None, **options)
+
+        def solve() -> Any:
+            with one_at_a_time(), warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # `stop_reason_` says so
+                try:
+                    return machine.fit(rows, labels_in_c(self, y), sample_weight)
+                except ValueError as error:
+                    raise SolverError(f"LIBSVM returned no usable model: {error}") from None
+
+        fitted = native.interruptible(solve, len(y) ** 2)
         classes = 0 if self.task == "regression" else len(fitted.classes_)
         sign = -1 if classes == 2 else 1  # scikit-learn changes the signs of two classes
         a = fitted.dual_coef_.toarray() if issparse(fitted.dual_coef_) else fitted.dual_coef_
@@ -315,19 +320,24 @@ class Libsvm(KernelSVM):
             **kernel_numbers(kernel),
             **native.weight_fields(self._weights),
         )
-        with (
-            native.thread_cap(),
-            native.solving(library.libsvm.svm_set_print_string_function, None) as messages,
-        ):
-            refusal = library.libsvm.svm_check_parameter(problem, parameter)
-            if refusal:
-                raise ParameterError(f"Libsvm: {refusal.decode()}")
-            model = library.libsvm.svm_train(problem, parameter)
-        try:
-            copied = copy_model(model.contents, np.unique(targets))
-        finally:
-            library.libsvm.svm_free_and_destroy_model(ctypes.byref(model))
-        log = "".join(messages)
+        threads = native.openmp_threads()
+
+        def solve() -> tuple[dict[str, NDArray[Any]], str]:
+            with (
+                threadpool_limits(threads, user_api="openmp"),
+                native.solving(library.libsvm.svm_set_print_string_function, None) as messages,
+            ):
+                refusal = library.libsvm.svm_check_parameter(problem, parameter)
+                if refusal:
+                    raise ParameterError(f"Libsvm: {refusal.decode()}")
+                model = library.libsvm.svm_train(problem, parameter)
+            try:
+                return copied_arrays(model.contents, np.unique(targets)), "".join(messages)
+            finally:
+                library.libsvm.svm_free_and_destroy_model(ctypes.byref(model))
+
+        arrays, log = native.interruptible(solve, len(targets) ** 2)
+        copied = SupportVectors(**arrays)
         iterations = [int(count) for count in re.findall(r"optimization finished, #iter = (\d+)", log)]
         objectives = [-float(value) for value in re.findall(r"obj = (\S+),", log)]
         if not iterations or not np.isfinite([*objectives, *copied.rho, *copied.coefficients.flat]).all():
@@ -413,15 +423,15 @@ class Svc(KernelSVM):
         return self._objective
 
 
-def copy_model(model: Any, targets: NDArray[np.float64]) -> SupportVectors:
+def copied_arrays(model: Any, targets: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
     """Copy a C model; `targets` are the sorted distinct labels that LIBSVM was given (classification)."""
     m, regression = model.l, not model.label
     classes = 2 if regression else model.nr_class
     labels, counts = ([], [m]) if regression else (model.label[:classes], model.nSV[:classes])
-    return SupportVectors(
-        order=np.searchsorted(targets, labels).astype(np.intp),
-        counts=np.array(counts, dtype=np.intp),
-        rows=np.array(model.sv_indices[:m], dtype=np.intp) - 1,
-        coefficients=np.array([model.sv_coef[k][:m] for k in range(classes - 1)], dtype=np.float64),
-        rho=np.array(model.rho[: classes * (classes - 1) // 2], dtype=np.float64),
-    )
+    return {
+        "order": np.searchsorted(targets, labels).astype(np.intp),
+        "counts": np.array(counts, dtype=np.intp),
+        "rows": np.array(model.sv_indices[:m], dtype=np.intp) - 1,
+        "coefficients": np.array([model.sv_coef[k][:m] for k in range(classes - 1)], dtype=np.float64),
+        "rho": np.array(model.rho[: classes * (classes - 1) // 2], dtype=np.float64),
+    }

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
+from threadpoolctl import threadpool_limits
 
 from kfeat.errors import DataError, SolverError
 from kfeat.kernels import Gaussian, Kernel, Linear, Polynomial
@@ -29,9 +30,9 @@ from kfeat.solvers.native import (
     NodeRows,
     c_array,
     node_rows,
+    openmp_threads,
     row_pointers,
     structure,
-    thread_cap,
 )
 
 LINEAR, POLYNOMIAL, RBF, PRECOMPUTED = 0, 1, 2, 4
@@ -311,6 +312,6 @@ class SupportVectors:
             nSV=c_array(counts, ctypes.c_int),
         )
         node = ctypes.POINTER(library.svm_node)
-        with thread_cap():
+        with threadpool_limits(openmp_threads(), user_api="openmp"):
             found = [library.libsvm.svm_predict(model, ctypes.cast(int(row), node)) for row in rows.pointers]
         return np.array(found).astype(np.intp)

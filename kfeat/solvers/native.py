@@ -1,19 +1,23 @@
 """Calling LIBLINEAR and LIBSVM: one thread at a time, with rows as the node arrays of their C code."""
 
 import ctypes
+import multiprocessing
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from threadpoolctl import ThreadpoolController
 
+from kfeat.child import in_fork
 from kfeat.errors import DataError
 from kfeat.kernels.base import is_forked
 from kfeat.memory import check_memory
@@ -47,6 +51,39 @@ def one_at_a_time() -> Iterator[None]:
         yield
 
 
+LONG_FROM = 2**18  # values that a pass reads, from which a solve takes longer than a fork (some 5 ms)
+Solved = TypeVar("Solved")
+
+
+def interruptible(solve: Callable[[], Solved], values: float) -> Solved:
+    """Return solve(), a solve in C that reads so many `values` in a pass; Ctrl-C raises KeyboardInterrupt.
+
+    C code cannot be ended but with its process. So a solve that may be long has a forked child, which Ctrl-C
+    kills; after a short one Ctrl-C is heeded. Other threads do not get Ctrl-C, and a child process of
+    multiprocessing is ended by its parent.
+    """
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or not callable(signal.getsignal(signal.SIGINT)):
+        return solve()
+    if values >= LONG_FROM and hasattr(os, "fork") and multiprocessing.parent_process() is None:
+        return in_fork(solve)
+    with _interrupts_deferred():
+        return solve()
+
+
+@contextmanager
+def _interrupts_deferred() -> Iterator[None]:
+    """Heed Ctrl-C at the end of this context: C code would drop the exception of a print function."""
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if came:
+            signal.raise_signal(signal.SIGINT)
+
+
 @contextmanager
 def solving(set_print_function: Callable[[Any], None], seed: int | None) -> Iterator[list[str]]:
     """Yield a list that collects what the library prints; rand() starts from `seed`.
@@ -64,17 +101,14 @@ def solving(set_print_function: Callable[[Any], None], seed: int | None) -> Iter
             set_print_function(PRINT_FUNCTION(0))
 
 
-@contextmanager
-def thread_cap() -> Iterator[None]:
-    """Limit OpenMP, which LIBSVM uses, to the smallest limit of all thread pools.
+def openmp_threads() -> int:
+    """Return the threads of OpenMP, which LIBSVM uses: the smallest limit of all thread pools.
 
     `threadpool_limits` does not affect libraries that are loaded later: LIBSVM would use all cores. In a
     forked child the limit is one thread, see `is_forked`.
     """
-    pools = ThreadpoolController()
-    caps = [pool["num_threads"] for pool in pools.info()]
-    with pools.limit(limits=1 if is_forked() else min(caps, default=1), user_api="openmp"):
-        yield
+    caps = [pool["num_threads"] for pool in ThreadpoolController().info()]
+    return 1 if is_forked() else min(caps, default=1)
 
 
 def structure(kind: Any, **fields: Any) -> Any:
