@@ -262,7 +262,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
                 f"{cls.__name__} cannot approximate {kernel!r}; maps that can: {able}"
             )
 
-    def transform(self, X: Any, out: Array | None = None) -> Any:
+    def transform(self, X: Any, out: Array | None = None) -> Array:
         """Return the features of X (n, d), shape (n, n_features_out); float32 if X is, else float64.
 
         If `out` is given (any array of that shape and dtype, such as a memory map), they are written into it
