@@ -8,7 +8,7 @@ from pathlib import Path
 import kfeat
 
 ROOT = Path(kfeat.__file__).parent
-FOUNDATION = {"errors", "parameters", "memory", "text", "files", "child", "batches", "place"}
+FOUNDATION = {"errors", "parameters", "memory", "text", "files", "child", "batches", "place", "weights"}
 MAY_IMPORT = {
     "errors": set(),
     "parameters": {"errors"},
@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "files": {"errors"},
     "child": {"errors", "memory"},
     "batches": {"errors"},
+    "weights": set(),
     "place": {"errors", "parameters", "text"},
     "kernels": FOUNDATION,
     "diagnostics": {"errors", "kernels"},

@@ -459,7 +459,7 @@ def test_a_second_search_of_a_config_waits_and_goes_on_from_what_the_first_found
     assert said == [
         "p.yaml: another kfeat is tuning it; waiting until it has ended (Ctrl-C ends the waiting)"
     ]
-    assert "rows of earlier calls were used" in second.stdout
+    assert "rows of earlier calls." in second.stdout
     log.write_text("mine\n")
     (sentence,) = refusal("tune", "p.yaml").splitlines()
     assert f"{log}, line 1: expected the record of a search, got a damaged line; remove the file" in sentence

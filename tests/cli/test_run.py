@@ -167,7 +167,7 @@ def test_no_rows_fail_the_check_and_the_report(write):
         (["run", "small.yaml", "--repeats", "0"], "--repeats"),
         (["run", "small.yaml", "--set", "kernel={name: gaussian, gamma: 1}"], "maps that can"),
         (["run"], "CONFIGS"),
-        (["fly"], "No such command"),
+        (["fly"], "no such command 'fly'"),
     ],
 )
 def test_bad_input_exits_with_2_and_writes_nothing(write, arguments, words):

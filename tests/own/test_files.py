@@ -167,7 +167,7 @@ def added(*place, **more):
 
 def newer(schema, entries):
     # skops reads an object of a known id once, and another 4 of the model has the same id.
-    schema["content"]["content"]["about_"]["content"]["format"] |= {"content": "5", "__id__": 0}
+    schema["content"]["content"]["about_"]["content"]["format"] |= {"content": "6", "__id__": 0}
 
 
 def no_model(schema, entries):
@@ -177,7 +177,7 @@ def no_model(schema, entries):
 SYSTEM = {"__class__": "system", "__module__": "os", "__loader__": "FunctionNode"}
 CALL = {"__class__": "system", "__module__": "os", "content": word(["true"])}
 FORGED = {
-    "newer": (newer, "it is in version 5 of the format, not 4"),
+    "newer": (newer, "it is in version 6 of the format, not 5"),
     "huge": (replaced(header("<f8", (10**15,))), "got another file ("),
     "short": (replaced(header("<f8", (10,)) + bytes(72)), "got another file ("),
     "pickle": (replaced(header("|O", (1,)) + bytes(8)), "got another file ("),

@@ -137,10 +137,10 @@ def test_boosting_that_is_ahead_in_each_fold_comes_first():
         assert replace(result, boosting=told | {"folds": folds}).ahead == 0.0
 
 
-def test_what_could_not_be_trained_on_all_rows_gives_way_to_what_was():
+def test_what_failed_in_training_gives_way_to_what_was_trained():
     best, other = scored(300, 0.9, 1.0), scored(300, 0.8, 2.0)
     tested = {other: {"score": 0.8, "train": 1.0, "predict": 0.1}}
-    result = SearchResult(FACTS, [best, other], best, tests={best: {}, **tested})
+    result = SearchResult(FACTS, [best, other], best, tests={best: {"failed": "no memory"}, **tested})
     assert result.trained == other
     assert "gamma=2" in sentences(result)[-1]
     assert replace(result, tests={}).trained == best
