@@ -1,5 +1,6 @@
 """The study's numbers on planted results whose answers are known, and the choices that its rows have."""
 
+import re
 from itertools import product
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from kfeat.survey.study import (
     within,
 )
 from scripts import study
-from scripts.study_answers import figures, page
+from scripts.study_answers import figures, finer, page
 
 ROOT = Path(__file__).parents[2]
 N_DATASETS = 14
@@ -125,10 +126,36 @@ def test_intervals_are_over_data_sets():
     assert verdict([0.5, -0.5, 0.1]) == "open"
 
 
+def uneven(lines, points=(-3.0,) * 8 + (1.0,) * 6):
+    """Results in which learnt weights are below random Fourier by an interval, and not by Holm's p.
+
+    They lose 3 points on 8 data sets and gain 1 on 6: p is 0.09 by itself.
+    """
+    own = lines["method"] == "bayesian_quadrature"
+    more = lines["dataset"].map(dict(zip(sorted(set(lines["dataset"])), points, strict=True)))
+    return lines.assign(score=lines["score"] + own * more)
+
+
+def test_a_finer_map_is_better_or_worse_only_if_the_corrected_test_shows_it_too():
+    lines, chosen = planted()
+    found = finer(cells(uneven(lines), chosen))
+    values, p, stands = found["bayesian_quadrature"]
+    assert (verdict(values), stands) == ("worse", "open")
+    assert 0.05 < p < 0.3
+    assert (found["orf"][2], found["optimised_maclaurin"][2], found["fastfood"][2]) == (
+        "better",
+        "worse",
+        "the same",
+    )
+    all_lost = finer(cells(uneven(lines, (-3.0,) * N_DATASETS), chosen))
+    assert all_lost["bayesian_quadrature"][2] == "worse"
+
+
 @pytest.mark.slow
 def test_the_answers_are_the_planted_ones(tmp_path):
     pytest.importorskip("scikit_posthocs")
     lines, chosen = planted(noise=0.01)
+    lines = uneven(lines)
     names = sorted(set(lines["dataset"]))
     errors = [
         {"dataset": name, "method": method, "error": 0.1 if method == "orf" else 0.2}
@@ -138,15 +165,21 @@ def test_the_answers_are_the_planted_ones(tmp_path):
     traits = pd.DataFrame(rng.uniform(1, 9, (N_DATASETS, 4)), names, ["n", "d", "density", "spread"])
     text = page(lines, chosen, pd.DataFrame(errors), traits)
     assert "within 1/2 nystrom ranks first, with r 0.90" in text
-    assert "** Nystrom less ORF is +0.1" in text
-    assert "of the exact gain (better)" in text
+    assert "** Nystrom minus ORF is +0.11 [+0.10, +0.11] of the exact gain (better)" in text
+    assert "Nystrom minus random_fourier is +0.20 [+0.19, +0.21] (better)" in text
+    assert "that Nystrom uses is 50%, and ORF 50%. On the 14 of 14 data sets" in text
     assert "fragile" not in text
     assert "from 4,000 rows on, on 0 of 14" in text
     assert "on most data is shown at none of these sizes" in text
-    assert "It failed at 1/100.\n" in text
+    assert "Over the first map and each other map, it is confirmed at 1/10 and 1/2.\n" in text
     assert "Nystrom's lead over ORF goes with none of these traits." in text
     assert "predicts 10 [10, 10] times" in text
-    assert "these are shown to pay: orf (+0." in text
+    assert "These maps are shown to pay: orf (+0." in text
+    assert "to cost: positive_features (-0.1" in text
+    assert "bayesian_quadrature (-0." not in text
+    (learnt,) = re.findall(r"\| bayesian_quadrature +\| random_fourier .*", text)
+    assert learnt.split("|")[5].strip() == "open"
+    assert re.search(r"Chang et al. 2017, section 5 .*\], open +\|", text)
     assert "by 0.5 points on 4 of 14 data sets (29% [8%, 58%])" in text
     assert "0.5 [0.5, 0.5]×" in text
     figures(lines, chosen, tmp_path)
