@@ -145,7 +145,8 @@ class ExperimentFile(Strict):
 class Experiment(ExperimentFile):
     """One experiment: the content of its file, its name and its path.
 
-    With `changed` the command line has changed it, so that cells of its claims may be missing.
+    With `changed` the command line has changed it, so that cells of its claims may be missing. Its title then
+    ends with the keys that it set, since the text may name the values of the file.
     """
 
     name: str
@@ -199,7 +200,11 @@ def load_experiment(
                 f"--set {override}: changes nothing that is run: --repeats, --maps or --no-exact replaces it "
                 "or leaves it out; drop one of them"
             )
-    return experiment.model_copy(update={"changed": bool(overrides or maps is not None or not exact)})
+    title = experiment.title
+    if told := [override for override in overrides if not override.startswith("title=")]:
+        title += f" (changed: {', '.join(told)})"
+    changed = bool(overrides or maps is not None or not exact)
+    return experiment.model_copy(update={"changed": changed, "title": title})
 
 
 def _handed_down(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -366,18 +366,19 @@ def update_report(
 ) -> str:
     """Draw the files of the whole config from all of its rows, if they are not up to date, or `anew`.
 
-    `trials` are those that were just run. Return a sentence that says where the files are, and what of the
-    config they lack.
+    If none of its trials has run, they show the config as the command line changed it. `trials` are those
+    that were just run. Return a sentence that says where the files are, and what of the config they lack.
     """
-    whole, folder = whole_of(experiment), root / experiment.name
-    cells = cells_below(whole, root, trials)
+    drawn, folder = whole_of(experiment), root / experiment.name
+    cells, whose = cells_below(drawn, root, trials), "the config's"
+    if not any(cell.all_rows for cell in cells):
+        drawn, cells = experiment, cells_below(experiment, root, trials)
+        whose = "the changed config's"
     planned = sum(len(cell.trials) for cell in cells)
-    ended = sum(len(part) for cell in cells for part in (cell.rows, cell.failed, cell.stopped))
-    if not ended:
-        return f"tables and figure: none, since no trial of {experiment.path} as it stands has run"
-    if anew or not is_current(whole, cells, folder):
-        write_report(whole, cells, folder)
-    known = f"{ended} of the config's {counted(planned, 'trials')}"
+    ended = sum(len(cell.all_rows) for cell in cells)
+    if anew or not is_current(drawn, cells, folder):
+        write_report(drawn, cells, folder)
+    known = f"{ended} of {whose} {counted(planned, 'trials')}"
     lacking = f" ({known}; the others have not run)" * (ended < planned)
     return f"tables and figure: {folder}/{lacking}"
 

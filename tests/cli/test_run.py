@@ -374,13 +374,26 @@ def test_a_part_of_a_config_leaves_the_files_of_the_whole(write):
     assert whole == {name: (Path("runs/small") / name).read_bytes() for name in FILES}
 
 
-def test_a_changed_config_alone_has_no_files(write):
-    result = succeed("run", write(), "-q", "--set", "seed=7", "--no-exact", "--repeats", "1")
-    assert (
-        "tables and figure: none, since no trial of small.yaml as it stands has run"
-        in result.stdout.replace(str(Path.cwd()) + "/", "")
-    )
-    assert not Path("runs/small/table.md").exists()
+def test_a_changed_config_alone_has_files_whose_title_says_what_was_changed(write):
+    path, fast = write(), ("--no-exact", "--repeats", "1")
+    change = ("--set", "seed=7", "--set", "maps.n_components=8", *fast)
+    title = "(changed: seed=7, maps.n_components=8)"
+    ran = succeed("run", path, "-q", *change)
+    assert title in ran.stdout
+    table = Path("runs/small/table.md")
+    assert "tables and figure: runs/small/" in ran.stdout.replace(str(Path.cwd()) + "/", "")
+    assert title in table.read_text().splitlines()[0]
+    assert set(FILES) <= {item.name for item in table.parent.iterdir()}
+    table.unlink()
+    assert title in succeed("report", path, *change).stdout
+    assert table.exists()
+    refused = refusal("report", path)
+    assert "runs/small: no rows of this plan, but 2 rows of other settings; give the --set options" in refused
+
+    both = planned(path) + planned(path, "seed=7", "maps.n_components=8")
+    write_rows(Path("runs/small"), [fake_row(trial, 0.8) for trial in both])
+    succeed("report", path, *change)
+    assert "changed" not in table.read_text()
 
 
 @pytest.mark.slow
