@@ -26,6 +26,7 @@ from kfeat.analysis.statistics import LEVEL
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import Citation, Claim, Explainable
+from kfeat.text import counted
 
 REPRODUCED = "reproduced"
 DIRECTION_ONLY = "holds in direction, not in size"
@@ -113,6 +114,21 @@ class ClaimVerdict:
         if direction != "holds":
             return direction
         return {True: REPRODUCED, False: DIRECTION_ONLY, None: OPEN}[self._size_holds()]
+
+    @property
+    def correction(self) -> str:
+        """Return what leaves a claim open that only the correction for several cases leaves open; else ""."""
+        decides = self.claim.cases == "any"  # one case that holds decides "any", one that fails "all"
+        n = sum(self._stands(case) is decides for case in self.known)
+        if self.verdict != OPEN or self._direction != OPEN or not n:
+            return ""
+        if decides and self._size_holds() is None:  # without the correction the size would leave it open
+            return ""
+        verb = ("holds" if n == 1 else "hold") if decides else ("fails" if n == 1 else "fail")
+        return (
+            f"Open because of the correction for {counted(len(self.cases), 'cases')}: {n} {verb} by the "
+            f"{100 * LEVEL:g} % interval, but none by the {100 * self._level:.4g} % interval that decides"
+        )
 
     @property
     def _level(self) -> float:

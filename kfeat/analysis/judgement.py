@@ -48,7 +48,10 @@ def counted(order: Sequence[str], verdicts: Iterable[str]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A printed number or claim that is not reproduced, with its entry in the config."""
+    """A printed number or claim that is not reproduced, with its entry in the config.
+
+    `correction` says so where only the correction for several cases leaves a claim open.
+    """
 
     verdict: str
     what: str
@@ -56,6 +59,7 @@ class Disagreement:
     paper: str
     entry: Explainable
     cited: Sequence[Cited]
+    correction: str = ""
 
     @property
     def fails(self) -> bool:
@@ -138,7 +142,8 @@ class Judgement:
         for judged in self.claims:
             if judged.verdict not in others:
                 what, ours, paper = _title(judged), judged.ours, judged.paper
-                result.append(Disagreement(judged.verdict, what, ours, paper, judged.claim, judged.cited))
+                own = judged.claim, judged.cited, judged.correction
+                result.append(Disagreement(judged.verdict, what, ours, paper, *own))
         return result
 
     def _of_number(self, judged: NumberVerdict) -> Disagreement:

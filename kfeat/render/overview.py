@@ -93,6 +93,8 @@ def _details(judgement: Judgement, width: int | None) -> str:
         lines.append(paragraph(f"{item.verdict}: {sides(item)}", width=width))
         if words := explanation_of(item.entry, item.cited, item.verdict):
             lines.append(paragraph(words, "      ", width))
+        if item.correction:
+            lines.append(paragraph(f"{item.correction}.", "      ", width))
     texts = [
         f"regressed: {judgement.names.of(regressed.cell)}: {regressed.change:+.3g}, "
         f"beyond ±{regressed.limit:.3g} ({regressed.test})"

@@ -311,7 +311,8 @@ def _use(identity: str, judgement: Judgement, width: int | None) -> Iterator[str
     for i, judged in enumerate(judgement.claims, start=1):
         if any(holds(cell) for case in judged.cases for cell in case.cells):
             value = f" ({judged.ours})" if judged.ours else ""
-            texts.append(f"claim {i}, {judged.claim.where}: {judged.claim.text}: {judged.verdict}{value}")
+            text = f"claim {i}, {judged.claim.where}: {judged.claim.text}: {judged.verdict}{value}"
+            texts.append(f"{text}. {judged.correction}" if judged.correction else text)
     yield from (paragraph(text, "  ", width) for text in texts)
     if len(texts) == 1:
         yield "  no printed number and no claim rests on it"

@@ -261,9 +261,14 @@ def claim_lines(judgement: Judgement) -> list[list[str]]:
 
 
 def claim_notes(judgement: Judgement) -> list[str]:
-    """Return, by their numbers, which bounds came after the rows, and why claims do not stand as printed."""
+    """Return, by their numbers, which bounds came after the rows, and why claims are open or not reproduced.
+
+    Of the open ones these are those that only the correction for several cases leaves open.
+    """
     notes = []
     for i, judged in enumerate(judgement.claims, start=1):
+        if judged.correction:
+            notes.append(f"{i}. {judged.correction}.")
         if before := judged.claim.bound_before:
             notes.append(f"{i}. The bound was set after the rows were seen; before: {before}")
         words = explanation_of(judged.claim, judged.cited, judged.verdict)

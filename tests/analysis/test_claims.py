@@ -212,6 +212,31 @@ def test_a_bound_inside_the_interval_is_open_on_either_side(grid, shift, which):
     assert explained.verdict == OPEN  # nothing is refuted, so that nothing is explained away
 
 
+@pytest.mark.parametrize(("which", "others", "odd"), [("all", 0.9, 0.78), ("any", 0.7, 0.82)])
+def test_a_claim_that_the_correction_for_several_cases_leaves_open_is_named(grid, which, others, odd):
+    """A bound of 80: one of six cases is 2 points beyond it, with 95 % within 1.2 and 99.17 % within 3.2."""
+
+    def row(trial, moved=0.0):
+        mean = odd if key(trial) == (TS["map"], 64, 0) else others
+        return fake_row(trial, mean + moved + 0.005 * (trial.repeat - 1), n_test=100_000)
+
+    def found(moved=0.0, **keys):
+        return one(grid, cells_with(grid, lambda trial: row(trial, moved)), value=TS, **keys)
+
+    open_ = found(above=80, cases=which)
+    assert (open_.verdict, len(open_.cases)) == (OPEN, 6)
+    verb = "fails" if which == "all" else "holds"
+    assert open_.correction == (
+        f"Open because of the correction for 6 cases: 1 {verb} by the 95 % interval, but none by the 99.17 % "
+        "interval that decides"
+    )
+    alone = found(above=80, cases=which, **{"for": {"kernel.coef0": 0, "map.n_components": 64}})
+    assert (alone.verdict == OPEN, alone.correction) == (False, "")  # one case needs no correction
+    assert found(0.1 if which == "all" else -0.1, above=80, cases=which).correction == ""  # decided
+    near = found(0.015 if which == "all" else -0.015, above=80, cases=which)
+    assert (near.verdict, near.correction) == (OPEN, "")  # open by its own interval, too
+
+
 def test_single_draws_are_open_whichever_side_they_are_on(grid):
     single = cells_with(grid, lambda trial: scored(trial) if trial.repeat == 0 else None)
     for sides in ([TS, RM], [RM, TS]):

@@ -13,7 +13,7 @@ from kfeat.experiments.quantities import SCORE
 from kfeat.render.overview import terminal
 from kfeat.render.report import PUBLISHED, render, write_report
 from kfeat.render.table import LONGEST
-from kfeat.render.verdicts import beside, scoreboard, verdicts_markdown
+from kfeat.render.verdicts import beside, claim_notes, scoreboard, verdicts_markdown
 from tests.cells import fake_row
 
 CLAIMS = [
@@ -190,3 +190,16 @@ def test_any_score_and_any_time(
         row["seconds"] = {phase: {"cpu": seconds, "wall": seconds} for phase in row["seconds"]}
     text = reported(experiment, trials, rows, tmp_path)
     assert max(map(len, text.split())) < 80  # 1e308 is not written with 308 digits
+
+
+def test_what_only_the_correction_leaves_open_is_said_wherever_the_verdict_is(experiment, make_cells):
+    """Two cases above 83.6: 85 is, and 83 is not by the interval of 95 %, but may be by that of 97.5 %."""
+    sketches = {"value": {"map": ["tensor_sketch", "exact"]}}
+    cells = make_cells([0.828, 0.832, 0.83], exact=0.85)
+    claiming = experiment.model_copy(update={"claims": [claim(**sketches, above=83.6)]})
+    judged = judge_experiment(claiming, cells, {})
+    (found,) = judged.claims
+    said = "Open because of the correction for 2 cases: 1 fails by the 95 % interval, but none by the 97.5 %"
+    assert found.correction.startswith(said)
+    assert claim_notes(judged) == [f"1. {found.correction}."]
+    assert said in " ".join(terminal([judged]).split())
