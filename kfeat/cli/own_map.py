@@ -58,11 +58,13 @@ def rank(
     ctx: click.Context, place: str, kernel: str, quick: bool, out: Path, mirror: str | None, offline: bool,
     quiet: bool,
 ) -> None:  # fmt: skip
-    """Rank a map, of kfeat or of your own, among those of the published study, at equal time.
+    """Rank a map, of kfeat or of your own, among those of the published study, within equal limits of time.
 
-    PLACE is my_map.py:Mine, package.module:Class or a name of `kfeat maps`. The map chooses gamma and C on
-    training rows, and runs on 4,000 rows of each data set of the study. Two maps of the study run beside it,
-    so that its seconds can be compared with the published ones. Nothing else may run on the machine.
+    PLACE is my_map.py:Mine, package.module:Class or a name of `kfeat maps`; kfeat runs the code of your own.
+    The map chooses gamma and C on training rows, and runs on 4,000 rows of each data set of the study. Within
+    1/10 and 1/2 of the exact method's time each map takes the best of its sizes that fit: rank prints the
+    average ranks, and the differences from each map with 95 % intervals. Two maps of the study run beside
+    yours, so that its seconds can be compared with the published ones. Nothing else may run on the machine.
 
     You can stop it at any time: finished trials are kept, and the same command continues from there.
     """

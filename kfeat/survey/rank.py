@@ -1,4 +1,4 @@
-"""The league: a newcomer among the published maps of the study, at equal time.
+"""The league: a newcomer among the published maps of the study, within equal limits of time.
 
 The newcomer chooses gamma and C (or alpha) for itself. Its seconds are divided by the clock of this machine,
 exp(mean log(t / T)) over data sets, with t the seconds of two maps of the study that run beside it and T the
