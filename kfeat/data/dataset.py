@@ -187,6 +187,16 @@ class Reading(Model):
                 raise ValueError("`decimal` and `thousands`: expected different marks, got a comma for both")
         return self
 
+    def of_format(self, name: Format) -> "Reading":
+        """Return how a file of this format is read, if one of the format given is read so.
+
+        Another format has the options that both have; its delimiter is its own.
+        """
+        if name == self.format:
+            return self
+        shared = set(OPTIONS[name]) - {"delimiter"}
+        return Reading.model_validate({"format": name, **self.model_dump(include=shared)})
+
     @property
     def table(self) -> bool:
         """Whether the format given has named columns."""
@@ -221,7 +231,7 @@ def zipped_name(path: Path, archive: zipfile.ZipFile) -> str:
     raise DataError(f"{path}: expected one file in the archive, got {got}; unpack it and give one of them")
 
 
-def format_of(path: Path, reading: Reading) -> str:
+def format_of(path: Path, reading: Reading) -> Format:
     """Return the format given, or that of the file's ending; raises DataError when neither is known."""
     if reading.format is not None:
         return reading.format

@@ -327,10 +327,10 @@ def _rows_of(model: KernelModel, path: Path, labels: bool) -> Iterator[Rows]:
 
 
 def _reading_of(model: KernelModel, path: Path) -> Reading:
-    """Return how a file is read: a file of the same format with the same options as in training."""
+    """Return how a file is read: with the options of training that its format has."""
     reading = Reading.model_validate(model.about_.get("reading", {}))
     with suppress(DataError):  # of an ending that tells no format: the file is read as the training file was
-        reading = reading if reading.format == format_of(path, Reading()) else Reading()
+        reading = reading.of_format(format_of(path, Reading()))
     return reading
 
 

@@ -318,6 +318,26 @@ def test_a_file_that_a_model_cannot_take_leaves_no_predictions():
     assert not Path("p.csv").exists()
 
 
+def test_a_file_of_another_format_is_read_with_the_options_of_training():
+    """European numbers and codes of missing cells mean the same in Parquet and in a table with tabs."""
+    path = own()
+    gaps = np.arange(N) % 10 == 0
+    words = {"income": FRAME.income.map("{:.2f}".format).str.replace(".", ",").mask(gaps, "n.k.")}
+    coded = FRAME.assign(**words)
+    coded.assign(buys=BUYS).to_csv("own.csv", index=False, sep=";")
+    options = "delimiter: ';', decimal: ',', missing: mean, missing_values: ['n.k.']"
+    path.write_text(path.read_text().replace("categorical: one_hot", f"categorical: one_hot, {options}"))
+    said("fit", path, "--model", "m")
+    coded.to_csv("new.csv", index=False, sep=";")
+    coded.to_csv("new.tsv", index=False, sep="\t")
+    coded.to_parquet("new.parquet")
+    FRAME.assign(income=FRAME.income.mask(gaps)).to_parquet("numbers.parquet")
+    expected = said("predict", "--model", "m", "new.csv")
+    assert len(set(expected.split())) == 3  # the header and both labels
+    for other in ("new.tsv", "new.parquet", "numbers.parquet"):
+        assert said("predict", "--model", "m", other) == expected
+
+
 def test_files_with_and_without_labels():
     said("fit", own(), "--model", "m")
     FRAME.to_csv("new.csv", index=False)
