@@ -223,6 +223,8 @@ def test_data_outside_the_radius_of_convergence_are_refused():
 
 
 def test_rows_of_other_shapes_and_kinds_are_refused():
+    with pytest.raises(DataError, match="X has 1 feature and Y has 2"):
+        Gaussian(1)(np.ones((2, 1)), np.ones((2, 2)))
     with pytest.raises(DataError, match="X has 3 features and Y has 2"):
         Linear()(np.ones((2, 3)), np.ones((2, 2)))
     for bad in (np.ones(3), np.ones((2, 2)) * 1j, [["a", "b"]]):

@@ -51,7 +51,7 @@ def test_landmarks_and_batches_are_checked_too():
     close(twice.transform(X), fitted.transform(X))
     for solver in (Ridge(), RidgeCV(folds=3)):
         close(solver.fit_batches([(doubled(X), y)]).coef_, solver.fit_batches([(X, y)]).coef_)
-        with pytest.raises(DataError, match="batches of 6 and of 1 features"):
+        with pytest.raises(DataError, match="batches of 6 features and of 1"):
             solver.fit_batches([(X, y), (X[:, :1], y)])
 
 

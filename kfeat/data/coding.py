@@ -22,7 +22,7 @@ from kfeat.data.dataset import (
     repeated,
 )
 from kfeat.errors import DataError
-from kfeat.text import in_yaml
+from kfeat.text import counted, in_yaml
 from kfeat.weights import copies
 
 Holds: TypeAlias = Literal["numbers", "words", "dates", "lists", "nothing"]
@@ -548,8 +548,8 @@ def array_of(X: Any, width: int) -> Matrix:
 
     X = csr_array(X) if issparse(X) else np.asarray(X)
     if X.ndim != 2 or X.shape[1] != width:
-        got = f"{X.shape[1]}" if X.ndim == 2 else f"an array of {X.ndim} axes"
-        raise DataError(f"columns: expected rows of {width} columns as in training, got {got}")
+        got = f"{X.shape[1]}" if X.ndim == 2 else f"an array of shape {X.shape}"
+        raise DataError(f"columns: expected rows of {counted(width, 'columns')} as in training, got {got}")
     return X
 
 

@@ -60,7 +60,7 @@ from kfeat.data.sources import (
 )
 from kfeat.errors import ConfigError, DataError, DownloadError
 from kfeat.place import announce, code_errors, set_back
-from kfeat.text import say_once
+from kfeat.text import counted, say_once
 
 OWN_READER = 7  # raised when the user's own files are read in another way
 CODED = "columns"  # part of what determines arrays of tables: their notes name the columns
@@ -187,7 +187,7 @@ def returned(source: LoaderSource) -> Raw:
         values = load()
     where, n = place.line_of(), len(values) if isinstance(values, tuple | list) else 0
     if n not in (2, 4):
-        got = f"{n} values" if n else type(values).__name__
+        got = counted(n, "values") if n else type(values).__name__
         raise DataError(f"{where}: expected (X, y) or (X_train, y_train, X_test, y_test), got {got}")
     names = ("X", "y") if n == 2 else ("X_train", "y_train", "X_test", "y_test")
     with as_data_errors(where, "arrays"), naming(where):

@@ -18,6 +18,7 @@ from kfeat.batches import release, unnamed_file, written
 from kfeat.data.dataset import Dataset, Indices, Matrix, Raw, block_rows, holds_strings
 from kfeat.data.protocol import Against, Divide, Fair, Protocol, Step, shuffled, split_indices
 from kfeat.errors import DataError
+from kfeat.text import counted
 from kfeat.weights import copies
 
 Blocks: TypeAlias = Callable[[], Iterable[Matrix]]  # starts a new pass over the training rows, float64 blocks
@@ -177,7 +178,7 @@ class Preparation:
         Raises DataError for another number of features, and for a value that is too large for `dtype`.
         """
         if X.shape[1] != self.n_features:
-            raise DataError(f"expected rows of {self.n_features} features, got {X.shape[1]}")
+            raise DataError(f"expected rows of {counted(self.n_features, 'features')}, got {X.shape[1]}")
         X = X if self.columns is None else X[:, self.columns]
         step = block_rows(X, X.shape[1], dense=not self.sparse)
         with refusing_large_values("the data", self.dtype):

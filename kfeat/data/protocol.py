@@ -372,5 +372,5 @@ def dealt(split: All | Fraction | Sample, order: Rows, name: str) -> tuple[Rows,
 def first(rows: Rows, n: int | None, name: str, purpose: str) -> Rows:
     """Return the first n rows, or all of them for None; raises DataError when there are fewer."""
     if n is not None and len(rows) < n:
-        raise DataError(f"{name}: expected {n} {purpose} rows, got {len(rows)}; ask for fewer")
+        raise DataError(f"{name}: expected {counted(n, f'{purpose} rows')}, got {len(rows):,}; ask for fewer")
     return rows[:n]

@@ -21,6 +21,7 @@ from threadpoolctl import ThreadpoolController
 
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.parameters import check_parameters
+from kfeat.text import counted
 
 
 class Objects:
@@ -234,7 +235,9 @@ class Kernel(Estimator):
         A = self.operand(X)
         B = A if Y is None else self.operand(Y)
         if A.shape[1] != B.shape[1]:
-            raise DataError(f"X has {A.shape[1]} features and Y has {B.shape[1]}: give both the same")
+            raise DataError(
+                f"X has {counted(A.shape[1], 'features')} and Y has {B.shape[1]:,}: give both the same"
+            )
         try:
             with np.errstate(all="ignore"):  # check_finite finds overflows
                 K = self._block(A, B, symmetric=Y is None)

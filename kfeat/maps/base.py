@@ -33,6 +33,7 @@ from kfeat.kernels import KERNELS, Kernel, ObjectKernel
 from kfeat.kernels.base import Estimator, Objects, canonical, check_finite, generator
 from kfeat.memory import check_memory
 from kfeat.parameters import ALIASES, Jobs, check_parameters, did_you_mean, plain
+from kfeat.text import counted
 
 CACHE_BYTES = 2**21  # working memory of a block: measured best on a core with 1 MB of second-level cache
 MAX_BYTES = 2**24  # largest working memory of a block with the minimum number of rows
@@ -274,7 +275,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
         shape = (X.shape[0], self._n_features_out)
         if out is None:
-            what = f"the matrix of {shape[0]:,} rows of {shape[1]:,} features"
+            what = f"the matrix of {counted(shape[0], 'rows')} of {counted(shape[1], 'features')}"
             check_memory(what, shape[0] * shape[1] * dtype.itemsize, "give `out`, or take fewer", DataError)
         features = np.empty(shape, dtype) if out is None else checked_output(out, shape, dtype, X)
         step = rows_per_block(self._row_bytes(dtype.itemsize), self.min_rows)

@@ -24,6 +24,7 @@ from kfeat.maps.weighted_fourier import (
     sampled_pairs,
     weights_by,
 )
+from kfeat.text import counted
 
 GRID = [10.0 ** (1 - step / 2) for step in range(13)]  # values of the regularisation: 10 to 1e-5
 HELD_OUT = 5  # one row in so many is held out, or one pair for so many sampled pairs
@@ -305,8 +306,8 @@ def _warn_of_constant_columns(rows: Any) -> None:
     constant = rows.shape[1] - column_counts(rows).live
     if constant:
         warnings.warn(
-            f"BayesianQuadrature: {constant:,} of the {rows.shape[1]:,} columns do not vary in the rows; as "
-            "dimensions of the prior they only reduce the correlation of the frequencies: drop them "
+            f"BayesianQuadrature: {counted(constant, 'constant columns')} among {rows.shape[1]:,}: as "
+            "dimensions of the prior they only reduce the correlation of the frequencies; drop them "
             "(constant_features: drop in a config's protocol)",
             UserWarning,
             stacklevel=5,  # of the call to fit

@@ -22,6 +22,7 @@ from kfeat.kernels.base import Objects, as_operand, canonical
 from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.memory import check_memory
 from kfeat.parameters import Components, did_you_mean
+from kfeat.text import counted
 
 Indices = NDArray[np.intp]
 Rule = Callable[[Kernel, Any, int, Generator], Indices]
@@ -300,7 +301,7 @@ class Nystrom(FeatureMap):
         if asked and self.rank_ < rank:
             warnings.warn(
                 f"Nystrom: the kernel has the numerical rank {self.rank_} on the landmarks instead of the "
-                f"requested {rank}, so the map has {self.rank_} columns",
+                f"requested {rank}, so the map has {counted(self.rank_, 'columns')}",
                 RankWarning,
                 stacklevel=3,  # of the call to fit
             )

@@ -103,8 +103,8 @@ class PolynomialTensorSketch(FeatureMap):
         best = min(fits, key=lambda fit: fit.squared_error)
         if not np.isfinite(best.squared_error):
             raise ParameterError(
-                f"PolynomialTensorSketch: {self.n_components} components are fewer than the degrees that "
-                "need columns: use more components, or a lower degree"
+                f"PolynomialTensorSketch: n_components = {self.n_components} is below the number of degrees "
+                "that need columns: use more components, or a lower degree"
             )
         c = np.trim_zeros(best.coefficients, "b") if best.coefficients.any() else best.coefficients[:1]
         self.scaled_, self.n_buckets_ = c, best.n_buckets

@@ -12,6 +12,7 @@ from kfeat.kernels.base import generator
 from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.tensor_sketch import TensorSketch
+from kfeat.text import counted
 
 
 @register("stacked")
@@ -68,7 +69,7 @@ class Stacked(FeatureMap):
         maps = self._unfitted()
         if len(maps) != len(terms := kernel.terms()):
             raise ParameterError(
-                f"Stacked: expected one map per kernel, got {len(maps)} for {len(terms)} kernels"
+                f"Stacked: expected one map per kernel, got {len(maps)} for {counted(len(terms), 'kernels')}"
             )
         for (_, term), unfitted in zip(terms, maps, strict=True):
             unfitted.check_kernel(term)

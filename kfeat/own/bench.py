@@ -60,6 +60,7 @@ from kfeat.solvers.base import TargetScale, weights_of_codes
 from kfeat.solvers.base import scores as linear_values
 from kfeat.solvers.newton_system import cholesky
 from kfeat.solvers.ridge import Moments, ridge_path, sum_of
+from kfeat.text import counted
 from kfeat.weights import by_weight
 
 Answer = dict[str, Any]
@@ -379,7 +380,8 @@ class Scorer:
         """Return the features (n, D) of rows under a map that is fitted to them."""
         assert candidate.map is not None
         size = 4 * X.shape[0] * max(candidate.size, 1)
-        check_memory(f"{candidate.size:,} features of {X.shape[0]:,} rows", 3 * size, "a smaller map")
+        what = f"{counted(candidate.size, 'features')} of {counted(X.shape[0], 'rows')}"
+        check_memory(what, 3 * size, "a smaller map")
         kernel = self._kernel(candidate, X, weights)
         component = read_component(candidate.map, "map")
         feature_map = component.build(kernel=kernel, random_state=self._seed, n_jobs=1)  # BLAS has all

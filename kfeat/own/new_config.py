@@ -178,7 +178,7 @@ def _described(
             )
         how = f"`missing: {found['missing']}` {FILLED[found['missing']]}"
         if labels := missing.pop(target, 0):
-            remarks.append(f"# Missing labels are not filled: {labels:,} rows are left out.")
+            remarks.append(f"# Missing labels are not filled: {counted(labels, 'rows')} left out.")
         if missing:
             remarks.append(f"# Missing values: {_counted(missing)}; {how}.")
     if left_out:
@@ -200,7 +200,7 @@ def check_target(raw: Raw, target: str | None, task: str | None) -> None:
         )
     if raw.label_names and task is None and len(kinds) > max(20, len(raw.y) // 2):
         raise ConfigError(
-            f"{raw.name}: the {named} has {len(kinds):,} different words in {len(raw.y):,} rows; "
+            f"{raw.name}: the {named} has {len(kinds):,} different words in {counted(len(raw.y), 'rows')}; "
             "--task classification makes them classes"
         )
 

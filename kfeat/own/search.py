@@ -46,6 +46,7 @@ from kfeat.own.candidates import (
     study_of,
 )
 from kfeat.own.new_config import FOLDS
+from kfeat.text import counted
 
 ETA = 3
 SMALLEST = 900  # rows of the first rung
@@ -258,8 +259,8 @@ class SearchResult:
     def __repr__(self) -> str:
         best, metric = self.best, self.facts.metric
         return (
-            f"<SearchResult: best of {len(self.scored):,} scores is {best.choices}, "
-            f"{metric} {best.score:.4g} on {best.n:,} rows; table() has all>"
+            f"<SearchResult: best of {counted(len(self.scored), 'scores')} is {best.choices}, "
+            f"{metric} {best.score:.4g} on {counted(best.n, 'rows')}; table() has all>"
         )
 
     def table(self) -> Any:

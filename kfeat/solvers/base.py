@@ -28,6 +28,7 @@ from kfeat.errors import DataError, ParameterError, SolverError, UnsupportedKern
 from kfeat.kernels import Kernel, Linear, ObjectKernel
 from kfeat.kernels.base import MAX_ROWS, Estimator, Objects, canonical
 from kfeat.parameters import check_parameters
+from kfeat.text import counted
 from kfeat.weights import by_weight
 
 
@@ -269,8 +270,8 @@ class Solver(Estimator):
         if isinstance(X, Batches):
             if X.shape[1] != self.n_features_in_:
                 raise DataError(
-                    f"{type(self).__name__} was fitted to {self.n_features_in_} features, and the batches "
-                    f"have {X.shape[1]}"
+                    f"{type(self).__name__} was fitted to {counted(self.n_features_in_, 'features')}, "
+                    f"and the batches have {X.shape[1]}"
                 )
             return X
         if isinstance(getattr(self, "kernel", None), ObjectKernel):

@@ -30,6 +30,7 @@ from kfeat.solvers.base import (
 )
 from kfeat.solvers.cross_validation import AboveOne, geometric_grid
 from kfeat.solvers.newton_system import cholesky
+from kfeat.text import counted
 
 BLOCK = 4096  # rows that are centred and multiplied at a time
 BLOCK_VALUES = 2**22  # kernel values at a time while predicting
@@ -123,7 +124,8 @@ class Moments:
         """Return the moments of rows X (n, d), dense or CSR, targets y (n,) or (n, 1), and weights (n,)."""
         y = column_or_1d(y)
         if len(y) != X.shape[0]:
-            raise DataError(f"a batch has {X.shape[0]} rows and {len(y)} targets: give one for each row")
+            found = f"{counted(X.shape[0], 'rows')} and {counted(len(y), 'targets')}"
+            raise DataError(f"a batch has {found}: give a target for each row")
         d = X.shape[1]
         total = cls(0, np.zeros(d), 0.0, np.zeros((d, d)), np.zeros(d), 0.0)
         for rows in gen_batches(X.shape[0], BLOCK):
@@ -143,7 +145,8 @@ class Moments:
     def __add__(self, other: "Moments") -> Self:
         """Return the moments of both sets of rows together."""
         if len(self.xy) != len(other.xy):
-            raise DataError(f"batches of {len(self.xy)} and of {len(other.xy)} features: give all the same")
+            features = counted(len(self.xy), "features")
+            raise DataError(f"batches of {features} and of {len(other.xy):,}: give all the same")
         n = self.n + other.n
         x_step, y_step = other.x_mean - self.x_mean, other.y_mean - self.y_mean
         between = self.n * other.n / n

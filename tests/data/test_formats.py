@@ -80,7 +80,7 @@ def test_labels_in_a_file_of_their_own(tmp_path):
     reading = Reading(format="csv", header=False, delimiter="whitespace")
     assert read_files(files, reading).parts["train"].y.tolist() == [-1, 1]
     write(tmp_path, "-1\n1\n1\n", "y")
-    with pytest.raises(DataError, match="label for each of its 2 rows, got 3"):
+    with pytest.raises(DataError, match="a label for each row, got 2 rows and 3 labels"):
         read_files(files, reading)
     with pytest.raises(DataError, match="got both"):
         read_files(files, reading.model_copy(update={"target": 0}))

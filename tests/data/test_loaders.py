@@ -130,7 +130,7 @@ def test_two_parts_are_the_official_split_and_one_part_is_split_by_the_protocol(
         ),
         ("return X, y, X", "X_test, y_test), got 3 values"),
         ("return X", "X_test, y_test), got ndarray"),
-        ("return X, y[:5]", "line 15: expected a label for each of its 6 rows, got 5 labels"),
+        ("return X, y[:5]", "line 15: expected a label for each row, got 6 rows and 5 labels"),
         ("return X, y, X[:, :1], y", "line 15: expected rows of 2 features as in the training part, got 1"),
         ("return X[:0], y[:0]", "line 15: expected rows and columns of data, got 0 rows and 2 columns"),
         ("return X[:, :, None], y", "line 15: expected X of two axes and y of one, got (6, 2, 1), (6,)"),

@@ -94,7 +94,7 @@ def test_labels_beside_are_dropped_with_their_rows(tmp_path):
     assert raw.parts["train"].X.tolist() == [[1, 2], [4, 5]]
     assert raw.y.tolist() == [7, 9]
     write(tmp_path, "7\n8\n", "labels")
-    with pytest.raises(DataError, match="label for each of its 3 rows, got 2"):
+    with pytest.raises(DataError, match="a label for each row, got 3 rows and 2 labels"):
         loaded(tmp_path, "a,b\n1,2\n,3\n4,5\n", **options)
 
 
@@ -136,7 +136,7 @@ def test_new_finds_several_codes_and_one_cell_and_codes_of_the_target(tmp_path):
     text = "a,y\n" + "".join(f"{i % 7},{'unknown' if i % 10 == 3 else i / 8}\n" for i in range(60))
     dataset, comments, raw = described(write(tmp_path, text, "toy.csv"))
     assert (dataset["missing_values"], raw.task, len(raw.y)) == ({"y": ["unknown"]}, "regression", 54)
-    assert "# Missing labels are not filled: 6 rows are left out." in comments
+    assert "# Missing labels are not filled: 6 rows left out." in comments
 
 
 @pytest.mark.parametrize(

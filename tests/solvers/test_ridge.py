@@ -186,3 +186,10 @@ def test_fewer_rows_than_columns_are_solved_to_rounding_whatever_the_scale(alpha
     ours = Ridge(alpha).fit(make(X), y).predict(others)
     theirs = TheirRidge(alpha, solver="svd").fit(X, y).predict(others)
     assert np.abs(ours - theirs).max() < 1e-12
+
+
+def test_batches_that_do_not_fit_are_counted_in_words():
+    with pytest.raises(DataError, match="a batch has 1 row and 2 targets: give a target for each row"):
+        Moments.of(np.ones((1, 2)), np.ones(2))
+    with pytest.raises(DataError, match="batches of 1 feature and of 2: give all the same"):
+        Moments.of(np.ones((2, 1)), np.ones(2)) + Moments.of(np.ones((2, 2)), np.ones(2))

@@ -25,7 +25,7 @@ from kfeat.data.dataset import (
     format_of,
 )
 from kfeat.errors import DataError, KfeatError
-from kfeat.text import printable
+from kfeat.text import counted, printable
 
 MODULES = {
     **dict.fromkeys(("csv", "tsv", "arff", "parquet"), "tables"),
@@ -140,11 +140,15 @@ def check_part(part: Part, file: str, width: int) -> None:
     """Raise DataError unless X and y are finite, not empty, equally long, and X has this width."""
     n, d = part.X.shape
     if d != width:
-        raise DataError(f"{file}: expected rows of {width} features as in the training part, got {d}")
+        features = counted(width, "features")
+        raise DataError(f"{file}: expected rows of {features} as in the training part, got {d:,}")
     if len(part.y) != n:
-        raise DataError(f"{file}: expected a label for each of its {n} rows, got {len(part.y)} labels")
+        rows, labels = counted(n, "rows"), counted(len(part.y), "labels")
+        raise DataError(f"{file}: expected a label for each row, got {rows} and {labels}")
     if n == 0 or d == 0:
-        raise DataError(f"{file}: expected rows and columns of data, got {n} rows and {d} columns")
+        raise DataError(
+            f"{file}: expected rows and columns of data, got {counted(n, 'rows')} and {counted(d, 'columns')}"
+        )
     check_finite_matrix(part.X, f"{file}, ")
     check_finite_labels(part.y, f"{file}, ")
 

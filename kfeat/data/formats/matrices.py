@@ -23,7 +23,7 @@ from kfeat.data.coding import Coding, listed
 from kfeat.data.dataset import MOST_SIDE, Contents, Matrix, Part, Reading, Variables, format_of, holds_strings
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
-from kfeat.text import printable
+from kfeat.text import counted, printable
 
 Load: TypeAlias = Callable[[Path, list[str], Reading], dict[str, Any]]  # returns the arrays of these names
 
@@ -111,7 +111,8 @@ def slices(arrays: Mapping[str, Any], names: Variables, file: str, rows: int) ->
     if names.y in arrays:
         part = part_of(arrays, names.X, names.y, file)
         if len(part.y) != part.X.shape[0]:
-            raise DataError(f"{file}: expected a label for each of {part.X.shape[0]} rows, got {len(part.y)}")
+            n, labels = counted(part.X.shape[0], "rows"), counted(len(part.y), "labels")
+            raise DataError(f"{file}: expected a label for each row, got {n} and {labels}")
         X, y = part.X, part.y
     else:
         X, y = real_array(array_called(names.X, arrays, file), names.X, file), None

@@ -44,6 +44,7 @@ from kfeat.data.dataset import PACKED, Contents, MissingCode, Part, Reading, for
 from kfeat.data.formats import cut
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
+from kfeat.text import counted
 
 # The words for a missing cell: `?` and those of pandas, whose own list depends on its version.
 MISSING = frozenset(
@@ -157,8 +158,8 @@ class DelimitedText:
             if len(names) == len(first):
                 return names
         raise DataError(
-            f"expected rows of {len(everything)} columns as in training, or {len(without)} without the "
-            f"target, got {len(first)}"
+            f"expected rows of {counted(len(everything), 'columns')} as in training, or {len(without)} "
+            f"without the target, got {len(first)}"
         )
 
     def parsed(self, content: Any, **options: Any) -> Any:
@@ -309,7 +310,7 @@ class DelimitedText:
             if len(cells) != n:
                 comment = self.header and self.names[0].startswith(("#", "|", "%"))
                 why = "; the first line is no header: remove it" if comment else self.hint()
-                raise DataError(f"line {line}: expected {n} columns, got {len(cells)}{why}")
+                raise DataError(f"line {line}: expected {counted(n, 'columns')}, got {len(cells):,}{why}")
 
     def hint(self) -> str:
         """Return a hint at another delimiter, where the file has one column and none is given, or nothing."""
@@ -594,7 +595,8 @@ def with_labels(frame: Any, target: str | None, beside: Path | None) -> tuple[An
         )
     labels = read_labels(beside)
     if len(labels) != len(frame):
-        raise DataError(f"expected a label for each of its {len(frame)} rows, got {len(labels)} labels")
+        n, got = counted(len(frame), "rows"), counted(len(labels), "labels")
+        raise DataError(f"expected a label for each row, got {n} and {got}")
     return frame, labels
 
 
