@@ -31,12 +31,14 @@ from kfeat.solvers.base import (
 )
 from kfeat.solvers.newton_system import (
     DesignMatrix,
+    SparseDesign,
     Vector,
     conjugate_gradients,
     design,
     hessian_factor,
     solve,
 )
+from kfeat.solvers.sparse_system import newton_directions
 
 WHOLE = 0.7  # from this share of rows with a Hessian above 0 on, all rows are used, which needs no copy
 FIRST_GUESS = 5  # assumed conjugate gradient steps with the scaled Hessian of all rows as preconditioner
@@ -197,7 +199,10 @@ def precondition(problem: Problem, state: Descent, j: int) -> None:
 def descend(problem: Problem, classes: list[Descent], eps: float) -> None:
     """Take Newton steps until every class is done."""
     while open_classes := judge(problem, classes, eps):
-        directions = np.stack([newton_direction(problem, classes[j], j) for j in open_classes], axis=1)
+        if isinstance(problem.design, SparseDesign):
+            directions = directions_together(problem, classes, open_classes)
+        else:
+            directions = np.stack([newton_direction(problem, classes[j], j) for j in open_classes], axis=1)
         move(problem, classes, open_classes, directions)
 
 
@@ -275,6 +280,18 @@ def newton_direction(problem: Problem, state: Descent, j: int) -> Vector:
         design, h = design.take(active), h[active]
     d, state.cg_steps = conjugate_gradients(design, h, -state.gradient, state.factor)
     return d
+
+
+def directions_together(problem: Problem, classes: list[Descent], which: list[int]) -> Vector:
+    """Return the Newton directions of some classes, shape (columns, classes), without a factor."""
+    states = [classes[j] for j in which]
+    H = np.stack([problem.costs[:, j] * problem.loss.hessian(classes[j].u) for j in which], axis=1)
+    gradients = np.stack([state.gradient for state in states], axis=1)
+    diagonals = np.stack([state.factor for state in states], axis=1)
+    directions, steps = newton_directions(problem.design, H, -gradients, diagonals)
+    for state, taken in zip(states, steps, strict=True):
+        state.cg_steps = taken
+    return directions
 
 
 def wants_factor(design: DesignMatrix, state: Descent, h: Vector) -> bool:

@@ -20,6 +20,7 @@ from kfeat.batches import Batches
 from kfeat.errors import SolverError
 
 LARGE = 8192  # rows
+WIDE = 2048  # columns of a CSR matrix, above which no Hessian is formed
 
 
 def cholesky(A: NDArray[Any], block: int = LARGE) -> tuple[NDArray[Any], bool]:
@@ -187,8 +188,32 @@ class _BatchedDesign(DesignMatrix):
         return np.asarray(self.X.total(lambda X, *parts: function(DesignMatrix(X, bias), *parts), *aligned))
 
 
+@dataclass(frozen=True)
+class SparseDesign(DesignMatrix):
+    """Rows of a CSR matrix of so many columns that no matrix of columns x columns is formed."""
+
+    def rmatvec(self, R: Vector) -> Vector:
+        """Return sum_i [x_i, bias] r_i for r (n,) or R (n, k), by one product in double precision."""
+        total = np.zeros((self.shape[1], *R.shape[1:]))
+        total[: self.X.shape[1]] = self.X.T @ R
+        if self.bias >= 0:
+            total[-1] = self.bias * R.sum(axis=0)
+        return total
+
+    def gram_cost(self, n: int) -> float:
+        """Return infinity, so that every system is solved by conjugate gradients."""
+        return np.inf
+
+
+def is_wide(X: Any) -> bool:
+    """Return whether X is a CSR matrix of more than WIDE columns."""
+    return bool(issparse(X) and X.shape[1] > WIDE)
+
+
 def design(X: Any, bias: float) -> DesignMatrix:
     """Return the design of an array, a CSR matrix or batches."""
+    if is_wide(X):
+        return SparseDesign(X.astype(np.float64, copy=False), bias)
     return (_BatchedDesign if isinstance(X, Batches) else DesignMatrix)(X, bias)
 
 

@@ -29,11 +29,13 @@ from kfeat.solvers.base import (
     resolved_kernel,
 )
 from kfeat.solvers.cross_validation import AboveOne, geometric_grid
-from kfeat.solvers.newton_system import cholesky
+from kfeat.solvers.newton_system import WIDE, cholesky, is_wide
+from kfeat.solvers.sparse_system import ridge_path_of_sparse
 from kfeat.text import counted
 
 BLOCK = 4096  # rows that are centred and multiplied at a time
 BLOCK_VALUES = 2**22  # kernel values at a time while predicting
+FOLD_RESIDUAL, FOLD_STEPS = 1e-3, 300  # of conjugate gradients in a fold: errors need three digits
 
 
 @dataclass(eq=False, repr=False)
@@ -77,8 +79,10 @@ class Ridge(LinearSolver):
     @finite
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "Ridge":
         """Train on X (n, d), y (n,) and weights (n,); X may be batches of rows or a Dask array."""
-        X, *aligned = self._check_weighted(X, y, sample_weight)
-        aligned = [values for values in aligned if values is not None]
+        X, y, sample_weight = self._check_weighted(X, y, sample_weight)
+        if is_wide(X):
+            return train_sparse_ridge(self, X, y, sample_weight, self.alpha, perf_counter())
+        aligned = [y] if sample_weight is None else [y, sample_weight]
         moments = X.total(Moments.of, *aligned) if isinstance(X, Batches) else Moments.of(X, *aligned)
         return self._fit_moments([moments])
 
@@ -196,6 +200,22 @@ def train_ridge(solver: Any, moments: Moments, alpha: float, start: float) -> No
     solver.objective_ = moments.squared_error(w, b) + alpha * float(w @ w)
     solver._report([Subproblem("normal equations", 1)])
     solver.times_ = {"solve": perf_counter() - start}
+
+
+def train_sparse_ridge(
+    solver: Any, X: Any, y: NDArray[np.float64], weights: Any, alpha: float, start: float
+) -> Any:
+    """Train on a wide CSR matrix by conjugate gradients and set the fitted attributes, as `train_ridge`."""
+    path = ridge_path_of_sparse(X, y, weights, np.array([alpha]), solver.fit_intercept)
+    W, b, converged, steps = path
+    solver.coef_, solver.intercept_, solver.n_features_in_ = W[0], float(b[0]), X.shape[1]
+    residuals = y - solver._scores(X)[:, 0]
+    squares = residuals**2 if weights is None else weights * residuals**2
+    solver.objective_ = float(squares.sum()) + alpha * float(W[0] @ W[0])
+    reason = "tolerance" if converged[0] else "iteration limit"
+    solver._report([Subproblem("conjugate gradients", steps, reason)])
+    solver.times_ = {"solve": perf_counter() - start}
+    return solver
 
 
 def ridge(moments: Moments, alpha: float, intercept: bool) -> tuple[NDArray[np.float64], float]:
@@ -367,6 +387,8 @@ class RidgeCV(LinearSolver):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "RidgeCV":
         """Choose alpha on X (n, d), y (n,) and weights (n,), and train; with folds X may be batches."""
         X, y, weights = self._check_weighted(X, y, sample_weight)
+        if is_wide(X):
+            return self._fit_sparse(X, y, weights)
         aligned = [y] if weights is None else [y, weights]
         if isinstance(X, Batches):
             return self._fit_folds(X.each(lambda *rows: rows, *aligned))
@@ -400,21 +422,45 @@ class RidgeCV(LinearSolver):
             X, aligned = as_operand(features), [np.asarray(values) for values in aligned]
             if not len(y := aligned[0]):
                 continue
-            # Each round has every fold once in random order, and continues over the end of a batch, so that
-            # folds have equal sizes for batches of any size.
-            rounds = rng.permuted(np.tile(np.arange(size), (len(y) // size + 2, 1)), axis=1).reshape(-1)
-            order = np.concatenate([unfinished, rounds])
+            order = np.concatenate([unfinished, rounds_of_folds(len(y), size, rng)])
             fold, order = order[: len(y)], order[len(y) :]
             n += len(y)
             unfinished = order[: -n % size]
             for k in np.unique(fold):
                 moments = Moments.of(X[fold == k], *(values[fold == k] for values in aligned))
                 parts[k] = parts[k] + moments if k in parts else moments
-        if n < size:
-            raise DataError(f"RidgeCV: {size} folds need as many rows, got n_samples = {n}")
+        _check_rows(n, size)
         folds = [parts[k] for k in sorted(parts)]
         total, self.alphas_ = sum_of(folds), self._alphas()
         return self._train(total, fold_errors(folds, self.alphas_, self.fit_intercept), start)
+
+    def _fit_sparse(self, X: Any, y: NDArray[np.float64], weights: Any) -> "RidgeCV":
+        """Choose alpha and train on a wide CSR matrix; one run of a fold has all alphas.
+
+        An alpha whose system is not solved in FOLD_STEPS is not chosen: its solution is that of a larger one.
+        """
+        if self.folds is None:
+            raise ParameterError(
+                f"RidgeCV: leaving one out takes up to {WIDE:,} sparse features, got {X.shape[1]:,}: give "
+                "folds"
+            )
+        start, size, n = perf_counter(), self.folds, len(y)
+        _check_rows(n, size)
+        fold = rounds_of_folds(n, size, np.random.default_rng(int(self.random_state or 0)))[:n]
+        self.alphas_ = self._alphas()
+        errors = np.zeros(len(self.alphas_))
+        for k in range(size):
+            seen, held = fold != k, fold == k
+            c = None if weights is None else weights[seen]
+            W, b, solved, _ = ridge_path_of_sparse(
+                X[seen], y[seen], c, self.alphas_, self.fit_intercept, FOLD_RESIDUAL, FOLD_STEPS
+            )
+            residuals = y[held, None] - X[held] @ W.T - b
+            errors += np.average(residuals**2, axis=0, weights=None if weights is None else weights[held])
+            errors[~solved] = np.inf
+        self.cv_errors_ = errors / size
+        self.alpha_ = float(self.alphas_[np.argmin(self.cv_errors_)])
+        return train_sparse_ridge(self, X, y, weights, self.alpha_, start)
 
     def _alphas(self) -> NDArray[np.float64]:
         return geometric_grid(self.alpha_min, self.alpha_max, self.alpha_factor)
@@ -424,6 +470,19 @@ class RidgeCV(LinearSolver):
         self.alpha_ = float(self.alphas_[np.argmin(self.cv_errors_)])
         train_ridge(self, moments, self.alpha_, start)
         return self
+
+
+def _check_rows(n: int, folds: int) -> None:
+    if n < folds:
+        raise DataError(f"RidgeCV: {folds} folds need as many rows, got n_samples = {n}")
+
+
+def rounds_of_folds(n: int, folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return fold numbers for n rows and more: each round has every fold once, in random order.
+
+    The next batch of rows continues the round, so folds have equal sizes for batches of any size.
+    """
+    return rng.permuted(np.tile(np.arange(folds), (n // folds + 2, 1)), axis=1).reshape(-1)
 
 
 def fold_errors(parts: list[Moments], alphas: NDArray[np.float64], intercept: bool) -> NDArray[np.float64]:

@@ -1,0 +1,130 @@
+"""Linear systems of many sparse columns, whose D x D matrix is never formed: conjugate gradients.
+
+A step is one product with X and one with X', whatever the number of classes or penalties. Newton's systems
+(I + X'hX) d = b are solved for all classes in one run. Ridge regressions with several alphas share one
+sequence of products, since their residuals are parallel.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfeat.solvers.newton_system import FORCING, MOST_CG, DesignMatrix, Vector
+
+TOGETHER = 8  # systems of a run, so that its vectors take little memory
+MOST_STEPS = 1000
+RESIDUAL = 1e-6  # of ridge regression, relative to the right side
+
+
+def newton_directions(
+    design: DesignMatrix, H: Vector, B: Vector, diagonals: Vector
+) -> tuple[Vector, list[int]]:
+    """Return D with (I + X' diag(h_j) X) d_j = b_j for each column j, and the steps of each.
+
+    H is (n, k), B and the diagonal preconditioners (columns, k). Each residual falls to FORCING.
+    """
+    parts = []
+    for j in range(0, B.shape[1], TOGETHER):
+        some = slice(j, j + TOGETHER)
+        rows = np.flatnonzero(H[:, some].any(axis=1))
+        parts.append(_together(design.take(rows), H[rows, some], B[:, some], diagonals[:, some]))
+    return np.concatenate([D for D, _ in parts], axis=1), [n for _, steps in parts for n in steps]
+
+
+def _together(design: DesignMatrix, H: Vector, B: Vector, diagonals: Vector) -> tuple[Vector, list[int]]:
+    D, R = np.zeros_like(B), B.copy()
+    Z = R / diagonals
+    P, rz, steps = Z.copy(), _dots(R, Z), np.zeros(B.shape[1], int)
+    goals = FORCING**2 * _dots(B, B)
+    while (open_ := np.flatnonzero((_dots(R, R) > goals) & (steps < MOST_CG))).size:
+        steps[open_] += 1
+        p = P[:, open_]
+        Hp = p + design.rmatvec(H[:, open_] * design.matvec(p))
+        lengths = rz[open_] / _dots(p, Hp)
+        D[:, open_] += lengths * p
+        R[:, open_] -= lengths * Hp
+        z = R[:, open_] / diagonals[:, open_]
+        before, rz[open_] = rz[open_], _dots(R[:, open_], z)
+        P[:, open_] = z + rz[open_] / before * p
+    return D, steps.tolist()
+
+
+def _dots(A: Vector, B: Vector) -> Vector:
+    return np.einsum("ij,ij->j", A, B)
+
+
+def ridge_path_of_sparse(
+    X: Any,
+    y: Vector,
+    weights: Vector | None,
+    alphas: Vector,
+    intercept: bool,
+    tolerance: float = RESIDUAL,
+    most: int = MOST_STEPS,
+) -> tuple[Vector, Vector, NDArray[np.bool_], int]:
+    """Return w (len(alphas), D) and b (len(alphas),) of ridge regressions, which converged, and the steps.
+
+    With centred rows X_c (without intercept X itself) and the roots C of the weights, w = X_c' C a and
+    (C X_c X_c' C + alpha I) a = C (y - y_mean): systems of n rows for all alphas at once, by the conjugate
+    gradients of shifted systems (Jegerlehner, hep-lat/9612014). The centring is done in the products.
+    """
+    n = X.shape[0]
+    c = np.ones(n) if weights is None else weights
+    root, XT = np.sqrt(c), X.T
+    share = c / c.sum() if intercept else np.zeros(n)
+    x_mean, y_mean = XT @ share, float(share @ y)
+
+    def back(a: Vector) -> Vector:
+        v = root * a
+        return XT @ v - x_mean * v.sum()
+
+    def product(a: Vector) -> Vector:
+        w = back(a)
+        return root * (X @ w - float(x_mean @ w))
+
+    A, converged, steps = shifted_systems(product, root * (y - y_mean), alphas, tolerance, most)
+    W = np.stack([back(a) for a in A])
+    return W, y_mean - W @ x_mean, converged, steps
+
+
+def shifted_systems(
+    product: Callable[[Vector], Vector], b: Vector, shifts: Vector, tolerance: float, most: int
+) -> tuple[Vector, NDArray[np.bool_], int]:
+    """Return x with (A + shift I) x = b for each shift, shape (shifts, n), which converged, and the steps.
+
+    `product` is v -> A v for a positive semi-definite A. Conjugate gradients solve the system of the smallest
+    shift. The residual of another shift is that residual times a factor `zeta`, so all share the products.
+    """
+    base = float(shifts.min())
+    extra = shifts - base
+    X, P = np.zeros((len(shifts), len(b))), np.tile(b, (len(shifts), 1))
+    r, p = b.copy(), b.copy()
+    rr = float(r @ r)
+    goal = tolerance**2 * rr
+    zeta, zeta_before = np.ones(len(shifts)), np.ones(len(shifts))
+    alpha_before, beta, steps = 1.0, 0.0, 0
+    open_ = np.flatnonzero(np.full(len(shifts), rr > 0))
+    while open_.size and steps < most:
+        steps += 1
+        Ap = product(p) + base * p
+        alpha = rr / float(p @ Ap)
+        z, z_before, s = zeta[open_], zeta_before[open_], extra[open_]
+        z_next = (
+            z
+            * z_before
+            * alpha_before
+            / (alpha * beta * (z_before - z) + z_before * alpha_before * (1 + s * alpha))
+        )
+        X[open_] += (alpha * z_next / z)[:, None] * P[open_]
+        r -= alpha * Ap
+        rr, rr_before = float(r @ r), rr
+        beta_next = rr / rr_before
+        P[open_] *= (beta_next * (z_next / z) ** 2)[:, None]
+        P[open_] += z_next[:, None] * r
+        p = r + beta_next * p
+        zeta_before[open_], zeta[open_] = z, z_next
+        alpha_before, beta = alpha, beta_next
+        open_ = open_[(zeta[open_] ** 2 * rr > goal)]
+    return X, ~np.isin(np.arange(len(shifts)), open_), steps

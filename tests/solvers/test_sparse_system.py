@@ -1,0 +1,116 @@
+"""Solvers on many sparse columns: conjugate gradients agree with what forms the D x D matrix."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+from sklearn.linear_model import Ridge as Reference
+
+from kfeat.errors import ParameterError
+from kfeat.kernels import Laplacian
+from kfeat.maps import RandomBinning
+from kfeat.solvers import Liblinear, Newton, NewtonCV, Ridge, RidgeCV, newton_system
+from kfeat.solvers.sparse_system import ridge_path_of_sparse, shifted_systems
+
+rng = np.random.default_rng(0)
+X = rng.random((400, 5))
+Z = RandomBinning(Laplacian(3.0), 32, random_state=0).fit_transform(X)
+LABELS = np.digitize(X[:, 0] + X[:, 1] * X[:, 2], [0.6, 1.0])
+TARGETS = X[:, 0] - X[:, 1] * X[:, 3] + 3
+
+
+def test_the_features_are_wide():
+    assert newton_system.is_wide(Z)
+    assert not newton_system.is_wide(Z[:, :100])
+    assert not newton_system.is_wide(Z.toarray())
+
+
+@pytest.mark.parametrize("bias", [-1.0, 1.0])
+@pytest.mark.parametrize(("loss", "solver_type"), [("squared_hinge", 2), ("logistic", 0)])
+def test_newton_reaches_the_objective_of_liblinear(loss, solver_type, bias):
+    for y in (LABELS, LABELS > 0):
+        ours = Newton(loss=loss, eps=1e-6, bias=bias).fit(Z, y)
+        theirs = Liblinear(solver_type, eps=1e-7, bias=bias).fit(Z, y)
+        assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-6)
+        assert ours.converged_
+
+
+def test_newton_never_forms_a_matrix_of_all_columns(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a Hessian of D x D was formed")
+
+    monkeypatch.setattr(newton_system.DesignMatrix, "gram", refuse)
+    chosen = NewtonCV(C_min=0.01, C_max=100.0, C_factor=10.0).fit(Z, LABELS)
+    assert chosen.cv_scores_.mean(axis=0).max() > 0.8
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_ridge_is_that_of_the_normal_equations(intercept):
+    weights = rng.integers(0, 3, 400)
+    for sample_weight in (None, weights):
+        ours = Ridge(alpha=0.3, fit_intercept=intercept).fit(Z, TARGETS, sample_weight)
+        theirs = Reference(0.3, fit_intercept=intercept)  # of fewer rows than columns: in the dual
+        theirs.fit(Z.toarray(), TARGETS, sample_weight)
+        np.testing.assert_allclose(ours.predict(Z), theirs.predict(Z.toarray()), atol=1e-5)
+        residuals = TARGETS - theirs.predict(Z.toarray())
+        counts = np.ones(400) if sample_weight is None else sample_weight
+        objective = counts @ residuals**2 + 0.3 * (theirs.coef_**2).sum()
+        assert ours.objective_ == pytest.approx(objective, rel=1e-8)
+        assert ours.finished_by_ == "conjugate gradients"
+
+
+def test_a_weight_is_the_number_of_equal_rows():
+    weights = rng.integers(0, 3, 400)
+    rows = np.repeat(np.arange(400), weights)
+    for solver, y in ((Ridge(), TARGETS), (Newton(eps=1e-8), LABELS)):
+        weighted = solver.fit(Z, y, weights).coef_.copy()
+        np.testing.assert_allclose(weighted, solver.fit(Z[rows], y[rows]).coef_, atol=1e-6)
+
+
+def test_one_run_of_a_fold_chooses_as_all_columns_do(monkeypatch):
+    narrow = RandomBinning(Laplacian(1.0), 8, random_state=0).fit_transform(X)
+    monkeypatch.setattr(newton_system, "WIDE", 50)
+    assert narrow.shape[1] > 50
+    sparse = RidgeCV(alpha_min=1e-2).fit(narrow, TARGETS)
+    full = RidgeCV(alpha_min=1e-2).fit(narrow.toarray(), TARGETS)
+    np.testing.assert_allclose(sparse.cv_errors_, full.cv_errors_, rtol=1e-2)
+    assert sparse.alpha_ == full.alpha_
+    with pytest.raises(ParameterError, match="leaving one out takes up to 2,048 sparse features"):
+        RidgeCV(folds=None).fit(Z, TARGETS)
+
+
+def test_an_alpha_that_is_not_solved_in_time_is_not_chosen(monkeypatch):
+    monkeypatch.setattr("kfeat.solvers.ridge.FOLD_STEPS", 3)
+    chosen = RidgeCV(alpha_min=1e-8, alpha_max=1e4).fit(Z, TARGETS)
+    assert np.isinf(chosen.cv_errors_[0])
+    assert np.isfinite(chosen.cv_errors_[-1])
+
+
+def test_systems_with_several_shifts_share_their_products():
+    A = rng.standard_normal((60, 40))
+    A, b = A @ A.T, rng.standard_normal(60)
+    shifts, products = np.array([1e-2, 1.0, 1e3]), []
+
+    def product(v):
+        products.append(v)
+        return A @ v
+
+    solutions, solved, steps = shifted_systems(product, b, shifts, 1e-10, 500)
+    assert solved.all()
+    assert len(products) == steps
+    for shift, x in zip(shifts, solutions, strict=True):
+        np.testing.assert_allclose(x, np.linalg.solve(A + shift * np.eye(60), b), atol=1e-8)
+    _, solved, _ = shifted_systems(product, b, shifts, 1e-4, 5)
+    assert solved.tolist() == [False, False, True]
+    zero, solved, steps = shifted_systems(product, np.zeros(60), shifts, 1e-10, 5)
+    assert not zero.any()
+    assert solved.all()
+    assert steps == 0
+
+
+def test_wide_rows_of_single_precision_are_added_in_double():
+    S = random_array((3000, 5000), density=0.01, rng=rng, format="csr")
+    y = rng.standard_normal(3000)
+    alphas = np.array([1.0])
+    W, *_ = ridge_path_of_sparse(S, y, None, alphas, True)
+    single, *_ = ridge_path_of_sparse(csr_array(S.astype(np.float32)), y, None, alphas, True)
+    assert np.linalg.norm(single - W) < 1e-5 * np.linalg.norm(W)
