@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,17 +96,18 @@ class Diagnosis:
 def diagnose(fitted: Any, X: Any, n_rows: int = 1000, random_state: Any = 0) -> Diagnosis:
     """Return the diagnosis of a fitted map on `n_rows` rows of X (all if it has fewer), drawn at random."""
     rows, unseen = sampled_rows(X, n_rows, random_state)
-    Z = np.asarray(fitted.transform(rows), dtype=np.float64)
-    counts = column_counts(Z)
+    Z = fitted.transform(rows).astype(np.float64)
+    counts, G = column_counts(Z), Z @ Z.T
+    G = G.toarray() if issparse(G) else G
     return Diagnosis(
         n_rows=Z.shape[0],
         n_columns=Z.shape[1],
         zero=counts.zero,
         constant=counts.constant,
         duplicate=counts.live - distinct_columns(Z),
-        effective_rank=effective_rank(Z @ Z.T),
+        effective_rank=effective_rank(G),
         offset=fitted.kernel_offset_,
-        **kernel_errors(fitted, rows, Z @ Z.T, unseen),
+        **kernel_errors(fitted, rows, G, unseen),
     )
 
 
@@ -230,8 +232,19 @@ class ColumnCounter:
         return ColumnCounts(len(self._first) - len(self._same), zero, len(self._same) - zero)
 
 
-def distinct_columns(Z: NDArray[np.float64]) -> int:
-    """Return the number of different columns among those that vary."""
+def distinct_columns(Z: Any) -> int:
+    """Return the number of different columns of Z (n, D), dense or CSR, among those that vary."""
+    if issparse(Z):
+        C = Z.tocsc()
+        C.eliminate_zeros()
+        columns = [(C.indices[a:b], C.data[a:b]) for a, b in pairwise(C.indptr) if a < b]
+        return len(
+            {
+                (rows.tobytes(), values.tobytes())
+                for rows, values in columns
+                if len(rows) < C.shape[0] or (values != values[0]).any()
+            }
+        )
     varying = Z[:, (Z[0] != Z).any(axis=0)]
     return len({column.tobytes() for column in np.ascontiguousarray(varying.T + 0.0)})
 

@@ -162,6 +162,15 @@ class Laplacian(ShiftInvariantKernel):
         """Return gamma times the Cauchy quantiles tan(pi (u - 1/2)) of each coordinate u of U."""
         return np.ascontiguousarray(np.tan(np.pi * (U - 0.5)).T) * number(self, "gamma")
 
+    def sample_bin_widths(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
+        """Return samples of Gamma(2, 1 / gamma), the distribution of the widths of a random grid.
+
+        A grid of width w with a uniform shift puts x and y into one bin with probability
+        max(0, 1 - |x - y| / w). Its mean over the widths is the factor k of the kernel in one dimension if
+        the widths have the density w k''(w), here gamma^2 w exp(-gamma w) (Rahimi & Recht 2007, section 4).
+        """
+        return rng.gamma(2.0, 1 / number(self, "gamma"), shape)
+
     def _learnt(self, X: Any, rule: str, random_state: Any) -> float:
         A = sampled(X, random_state)
         return 1 / bandwidth(manhattan_distances(A, A), rule)

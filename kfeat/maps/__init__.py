@@ -10,6 +10,7 @@ from kfeat.maps.nystrom import Nystrom
 from kfeat.maps.orthogonal import ORF, SORF, Fastfood
 from kfeat.maps.polynomial_tensor_sketch import PolynomialTensorSketch
 from kfeat.maps.positive_features import PositiveFeatures
+from kfeat.maps.random_binning import RandomBinning
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.random_maclaurin import RandomMaclaurin, TruncatedMaclaurin
 from kfeat.maps.stacked import Stacked
@@ -34,6 +35,7 @@ __all__ = [
     "OptimisedMaclaurin",
     "PolynomialTensorSketch",
     "PositiveFeatures",
+    "RandomBinning",
     "RandomFourier",
     "RandomMaclaurin",
     "RecursiveSketch",

@@ -286,6 +286,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         return hasattr(self, "_n_features_out")
 
     @property
+    def row_values(self) -> int:
+        """How many numbers a row of features holds: all columns, or the non-zeros of sparse ones."""
+        return int(self.n_components if self.sparse_output else self._n_features_out)
+
+    @property
     def bias(self) -> str:
         """Why E <z(x), z(y)> is not kernel_(x, y) - kernel_offset_; empty where it is."""
         return ""

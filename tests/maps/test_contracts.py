@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from scipy.sparse import coo_array, csc_array, csr_array
+from scipy.sparse import coo_array, csc_array, csr_array, issparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -30,6 +30,14 @@ def sparse_looking_rows():
     return X.astype(np.float32).astype(float)
 
 
+@pytest.fixture(
+    scope="module", params=[v for v in VARIANTS if not v.sparse_output], ids=lambda m: type(m).__name__
+)
+def dense_map(request, X):
+    """Every map whose features are dense, fitted to these rows."""
+    return fitted(request.param, X)
+
+
 @pytest.fixture(scope="module", params=VARIANTS, ids=lambda m: type(m).__name__)
 def m(request, X):
     """Every map, fitted to these rows, for tests that do not change it."""
@@ -40,17 +48,23 @@ def fitted(variant, X, random_state=0):
     return clone(variant).set_params(random_state=random_state).fit(X)
 
 
+def dense(Z):
+    """Features as an array in double precision, those of a sparse map too."""
+    return np.asarray(Z.toarray() if issparse(Z) else Z, dtype=float)
+
+
 def assert_same_kernel(actual, expected, eps=2**-52):
     """Have the same inner products: eigenvectors of a new fit may turn within the rounding."""
-    actual, exact = (np.asarray(Z, dtype=float) for Z in (actual, expected))
+    actual, exact = map(dense, (actual, expected))
     norms = np.linalg.norm(exact, axis=1)
     assert (np.abs(actual @ actual.T - exact @ exact.T) <= 64 * eps * np.outer(norms, norms)).all()
 
 
 def assert_close(actual, expected, eps=2**-52):
     """Agree to a few eps times the norm of each row, which is what BLAS promises."""
-    norms = np.linalg.norm(np.asarray(expected, dtype=float), axis=1, keepdims=True)
-    assert (np.abs(np.asarray(actual, dtype=float) - expected) <= 16 * eps * norms).all()
+    actual, expected = map(dense, (actual, expected))
+    norms = np.linalg.norm(expected, axis=1, keepdims=True)
+    assert (np.abs(actual - expected) <= 16 * eps * norms).all()
 
 
 FEW_PAIRS = {maps.PolynomialTensorSketch: {"n_rows": 30}}  # whose default takes most of a second for a fit
@@ -93,11 +107,12 @@ def test_blocks_and_threads_do_not_change_the_features(variant, monkeypatch):
         for n_jobs in (1, 2, 3):
             m.set_params(n_jobs=n_jobs)
             assert_close(m.transform(X), expected)
-            np.testing.assert_array_equal(m.transform(X), m.transform(X))
-    assert_close(np.vstack([m.transform(X[:31]), m.transform(X[31:])]), expected)
+            np.testing.assert_array_equal(dense(m.transform(X)), dense(m.transform(X)))
+    assert_close(np.vstack([dense(m.transform(X[:31])), dense(m.transform(X[31:]))]), expected)
 
 
-def test_features_stream_into_a_memory_map(m, X, tmp_path):
+def test_features_stream_into_a_memory_map(dense_map, X, tmp_path):
+    m = dense_map
     shape = (len(X), len(m.get_feature_names_out()))
     on_disk = np.lib.format.open_memmap(tmp_path / "features.npy", "w+", np.float64, shape)
     assert m.transform(X, out=on_disk) is on_disk
@@ -144,7 +159,8 @@ def test_bad_data_are_refused(m, X):
             m.transform(X + bad)
 
 
-def test_an_output_in_which_the_rows_lie_is_refused_and_one_beside_them_is_not(m, X):
+def test_an_output_in_which_the_rows_lie_is_refused_and_one_beside_them_is_not(dense_map, X):
+    m = dense_map
     expected = m.transform(X)
     d, D = X.shape[1], expected.shape[1]
     both = np.hstack([X, np.zeros((len(X), D))])

@@ -22,6 +22,8 @@ VARIANTS = [
     maps.RandomFourier(Laplacian(0.1), 40),
     maps.RandomFourier(Gaussian("mean_distance"), 41),
     maps.RandomFourier(Gaussian("median"), 40, features="offset"),
+    maps.RandomBinning(Laplacian("median"), 60),
+    maps.RandomBinning(Laplacian(0.5), 60, n_columns=200),
     maps.TruncatedMaclaurin(Exponential(2.0), 60, allowed_error=0.1, h01=True),
     maps.CompositionalMaclaurin(Compositional(Polynomial(2, coef0=1.0), Gaussian("median")), n_components=60),
     maps.Nystrom(Laplacian(0.5), 30, rank=20),
