@@ -56,7 +56,9 @@ class Names:
     def place_and_size(self, cell: Cell) -> str:
         """Return the cell's place and its map's number of components, if these differ among the cells."""
         differ = len({other.size for other in self.cells} - {None}) > 1
-        return _joined(self.place(cell), f"D = {cell.size}" if differ and cell.size is not None else "")
+        if not differ or cell.size is None or cell.trial.map is None:
+            return self.place(cell)
+        return _joined(self.place(cell), f"{_symbol(cell.trial.map, 'n_components')} = {cell.size}")
 
     def dataset(self, cell: Cell) -> str:
         """Return the dataset's name, with the parameters of data and protocol that differ."""
@@ -188,12 +190,17 @@ def _with_differences(
         others = [other.parameters.get(key) for other in namesakes if other.name == own.name]
         named = key in _ALWAYS_NAMED and not own.label
         if key not in hidden and (named or any(other != value for other in others)):
-            parts += _parameter(key, value, others)
+            parts += _parameter(key, value, others, _symbol(own, key))
     return plain(", ".join(parts))
 
 
-def _parameter(key: str, value: object, others: Sequence[object]) -> list[str]:
-    symbol = _SYMBOLS.get(key, key)
+def _symbol(own: Component, key: str) -> str:
+    """Return the symbol of a parameter; the components of sparse features are fewer than their columns D."""
+    sparse = key == "n_components" and getattr(own.cls, "sparse_output", False)
+    return "R" if sparse else _SYMBOLS.get(key, key)
+
+
+def _parameter(key: str, value: object, others: Sequence[object], symbol: str) -> list[str]:
     if isinstance(value, bool):
         return [symbol] if value else []
     if value is None:
@@ -208,7 +215,9 @@ def _parameter(key: str, value: object, others: Sequence[object]) -> list[str]:
 
 
 def _whole(inner: Component) -> str:
-    given = [text for key, value in inner.given.items() for text in _parameter(key, value, [])]
+    given = [
+        text for key, value in inner.given.items() for text in _parameter(key, value, [], _symbol(inner, key))
+    ]
     return inner.label or _name(inner) + (f" ({', '.join(given)})" if given else "")
 
 

@@ -35,6 +35,7 @@ METHODS = {
     "solver": ("fit", "predict"),
     "measure": ("of",),
 }
+DENSE_BYTES = 2**30  # of sparse rows that are made dense for a class that does not take sparse ones
 PLAIN = (bool, int, float, str, type(None))
 
 
@@ -171,6 +172,12 @@ def dense(X: Any, user: str) -> Any:
     if not issparse(X):
         return X
     needed = X.shape[0] * X.shape[1] * X.dtype.itemsize
+    if needed > DENSE_BYTES:
+        raise DataError(
+            f"{user} does not say that it takes sparse rows (scikit-learn's tag `input_tags.sparse`), and "
+            f"dense ones of {X.shape[1]:,} columns take {needed:,} bytes: take `liblinear`, or a class with "
+            "the tag"
+        )
     check_memory(f"the dense form of the rows for {user}", needed, "take fewer rows", DataError)
     return X.toarray()
 

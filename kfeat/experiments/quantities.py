@@ -194,6 +194,12 @@ declare(
     Quantity("live", "live features", at("columns", "live"), spec=".0f"),
     Quantity("zero", "features that are zero", at("columns", "zero"), spec=".0f"),
     Quantity("constant", "constant features", at("columns", "constant"), spec=".0f"),
+    Quantity("columns", "columns of sparse features", at("sparse", "columns"), spec=".0f"),
+    Quantity("nonzeros", "non-zeros per row", at("sparse", "nonzeros"), spec=".1f"),
+    Quantity(
+        "unseen", "share of cells without a training row", at("sparse", "unseen", factor=100.0),
+        spec=".2f", unit="%",
+    ),
     Quantity(
         "memory", "peak memory", at("peak_memory_mb"),
         spec=".0f", unit="MB", better="lower", measured=True,

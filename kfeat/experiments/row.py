@@ -84,6 +84,14 @@ class _Columns(_Part):
     constant: Count
 
 
+class _Sparse(_Part):
+    """Of CSR features: their columns, non-zeros per training row, and the share of unseen test entries."""
+
+    columns: Count
+    nonzeros: Annotated[float, Ge(0)]
+    unseen: NotRequired[Annotated[float, Ge(0), Le(1)]]
+
+
 class _Interval(_Part):
     value: Score
     low: Score
@@ -127,6 +135,7 @@ class _Done(_Header):
     learnt: dict[str, dict[str, float]]
     solve: NotRequired[dict[str, Any] | None]
     columns: _Columns | None
+    sparse: NotRequired[_Sparse]
     peak_memory_mb: Annotated[float, Ge(0)] | None
     predictions: NotRequired[str]
     accuracy: NotRequired[Annotated[float, Ge(0), Le(1)]]

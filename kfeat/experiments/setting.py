@@ -156,6 +156,9 @@ class Setting(Strict):
             "an `exact` solver": solvers.exact,
             "a `baseline`": solvers.baseline,
             "a map by its place": [item for item in info.data.get("maps", []) if item.place],
+            "a map with sparse features": [
+                item for item in info.data.get("maps", []) if not item.place and item.cls.sparse_output
+            ],
         }
         if whole := next((name for name, items in others.items() if items), None):
             text = f"{whole} needs all rows in memory: give it its own setting"

@@ -19,7 +19,7 @@ from typing import IO, Any, Literal, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import issparse, vstack
 from sklearn import linear_model, metrics
 from sklearn.base import TransformerMixin, clone
 from sklearn.base import is_classifier as classifies
@@ -270,10 +270,15 @@ class KernelModel(TransformerMixin, Estimator):
         codes = {name: code for code, name in enumerate(self.coding_.label_names)}
         return self.preparation_.labels(np.array([codes.get(label, label) for label in np.asarray(y)]), start)
 
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Return the solver's input for raw rows: the map's features (n, D), or the scaled rows."""
+    def transform(self, X: Any) -> Any:
+        """Return the solver's input for raw rows: the map's features (n, D), or the scaled rows.
+
+        It is dense, but for the features of a sparse map, which are CSR.
+        """
         check_is_fitted(self, "solver_")
         blocks = self.blocks(self.raw_rows(X))
+        if self.map_ is not None and self.map_.sparse_output:
+            return vstack([*blocks], format="csr")
         return np.concatenate([Z.toarray() if issparse(Z) else Z for Z in blocks])
 
     def save(self, path: Any) -> None:
@@ -282,7 +287,7 @@ class KernelModel(TransformerMixin, Estimator):
 
     def blocks(self, X: Any, scaled: bool = False) -> Iterator[Any]:
         """Yield the solver's input, in blocks, for rows that are numbers (n, d), or already `scaled`."""
-        d = 1 if self.map_ is None else self.map_._n_features_out
+        d = 1 if self.map_ is None else self.map_.row_values
         for start, stop in pairwise(batch_edges(X.shape[0], max(d, X.shape[1]), 8)):
             rows = X[start:stop] if scaled else self.preparation_.rows(X[start:stop])
             yield rows_for(self.solver_, rows) if self.map_ is None else self.map_.transform(rows)

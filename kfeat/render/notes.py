@@ -44,6 +44,11 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     lines += _of_times(cells)
     if any(cell.of("live") for cell in cells):
         lines.append("live features: columns that are not the same in all training rows.")
+    if any(cell.of("columns") for cell in cells):
+        lines.append(
+            "columns: of sparse features, with R non-zeros in a row. unseen: the share of the test rows' "
+            "cells in which no training row lies, and which have no column."
+        )
     lines += cautions(experiment, cells)
     planned, ended = sum(len(cell.trials) for cell in cells), sum(len(cell.all_rows) for cell in cells)
     if 0 < ended < planned:

@@ -35,6 +35,7 @@ from kfeat.render.table import (
     markdown,
     paragraph,
     seconds_text,
+    with_unit,
 )
 from kfeat.render.verdicts import verdicts_markdown
 from kfeat.text import counted, plain
@@ -49,7 +50,8 @@ LONG = 40
 MOST_FLOATS = 18  # that every LaTeX can keep before it has set them on a page
 _PLACE = ("dataset", "kernel")
 # Columns of the CSV that stand there only where they have something to say.
-_OCCASIONAL = ("paper_test_time", "not_converged", "busy")
+_SPARSE = ("columns", "unseen")  # of sparse features
+_OCCASIONAL = ("paper_test_time", "not_converged", "busy", *_SPARSE)
 
 
 def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int | None = None) -> str:
@@ -148,7 +150,7 @@ def records(experiment: Experiment, cells: Sequence[Cell], spread: bool = False)
     values = {key: {record[key] for record in whole} for key in (whole[0] if whole else ())}
     hidden = {key for key in _PLACE if len(values[key]) == 1} if whole else set()
     hidden |= set() if any(cell.reported for cell in cells) else {"difference"}
-    optional = ["paper", *(time.title for time in PRINTED_TIMES.values()), "live features"]
+    optional = ["paper", *(time.title for time in PRINTED_TIMES.values()), "live features", *_SPARSE]
     if all(cell.trial.measure for cell in cells):  # of maps alone: nothing is trained, and not all are timed
         optional += PHASES
         hidden.add("speed-up")
@@ -183,8 +185,14 @@ def _record(
         "speed-up": marked(ratio(exact, cell, "fit").number, factor_text),
         **{time.title: times.get(name, MISSING) for name, time in PRINTED_TIMES.items()},
         "live features": MISSING if live is None else f"{live:.0f}",
+        **{name: _mean(cell, name) for name in _SPARSE},
         "runs": f"{len(cell.rows)}/{len(cell.trials)}{timed}",
     }
+
+
+def _mean(cell: Cell, name: str) -> str:
+    quantity, mean = cell.named(name), cell.mean(name)
+    return MISSING if mean is None else with_unit(quantity, mean)
 
 
 def _less(cell: Cell, reference: Cell | None, quantity: Quantity) -> str:
@@ -250,6 +258,7 @@ def _flat(
             line[f"{phase}_{clock}_seconds"] = seconds and _rounded(seconds.mean, 4)
             line[f"{phase}_{clock}_seconds_sd"] = seconds and seconds.sd and _rounded(seconds.sd, 4)
     line["stopped_after_seconds"] = (cell.bound and not cell.rows and cell.bound.value) or None
+    line |= {name: cell.mean(name) for name in _SPARSE}
     line |= {f"{kind}_features": cell.mean(kind) for kind in ("live", "zero", "constant")}
     busy = [phase for phase in PHASES if cell.is_busy(phase)]
     busy += [title for title, of in {"speed-up": speed_up, **own}.items() if of.number.busy]
