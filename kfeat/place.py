@@ -13,6 +13,7 @@ import os
 import re
 import signal
 import sys
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -156,15 +157,19 @@ def _without_copies() -> Iterator[None]:
 def set_back() -> Iterator[None]:
     """Set back what the code in this context changes of the process; what it prints goes to stderr.
 
-    That is the working folder, the umask, the handlers of Ctrl-C and SIGTERM, and the standard streams. It is
-    for the main thread: all of this belongs to the whole process.
+    That is the working folder, the umask, the handlers of Ctrl-C and SIGTERM, the standard streams, the
+    filters of warnings, what NumPy does on an overflow or underflow, and the configuration of scikit-learn.
+    It is for the main thread: most of this belongs to the whole process.
     """
+    import numpy as np  # here, since commands that run no code start without these libraries
+    import sklearn
+
     folder, mask = os.getcwd(), os.umask(0o077)
     os.umask(mask)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     streams = sys.stdout, sys.stderr
     try:
-        with printing_to_stderr():
+        with printing_to_stderr(), warnings.catch_warnings(), np.errstate(), sklearn.config_context():
             yield
     finally:
         os.chdir(folder)

@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+import warnings
 
+import numpy as np
 import pytest
 import sklearn
 
@@ -165,6 +167,16 @@ def test_what_an_import_changes_is_set_back_and_what_it_prints_is_on_stderr(fold
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == "result\n"
     assert sorted(ran.stderr.splitlines()) == ["echo from a program", "message", "printed"]
+
+
+def test_what_an_import_changes_of_the_libraries_is_set_back(folder):
+    (folder / "strict.py").write_text(
+        "import warnings, numpy, sklearn\nnumpy.seterr(all='raise')\nwarnings.simplefilter('error')\n"
+        "sklearn.set_config(transform_output='pandas', assume_finite=True)\n\n\nclass Mine: pass\n"
+    )
+    before = np.geterr(), list(warnings.filters), sklearn.get_config()
+    Place.of("strict.py:Mine", folder).load()
+    assert (np.geterr(), list(warnings.filters), sklearn.get_config()) == before
 
 
 def test_a_copy_that_comes_back_from_an_import_ends_and_is_named(folder):

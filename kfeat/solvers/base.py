@@ -235,8 +235,9 @@ class Solver(Estimator):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
+            only = self.classes_.tolist()[0]
             raise DataError(
-                f"{type(self).__name__} needs labels of at least 2 classes, got 1 class: {self.classes_[0]!r}"
+                f"{type(self).__name__} needs labels of at least 2 classes, got 1 class: {only!r}"
             )
         return X, codes, weights
 

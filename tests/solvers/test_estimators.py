@@ -1,8 +1,10 @@
 """Every solver is a scikit-learn estimator."""
 
+import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from kfeat.errors import DataError
 from kfeat.kernels import Gaussian
 from kfeat.solvers import (
     SOLVERS,
@@ -59,3 +61,9 @@ def test_registered_solvers_declare_what_they_are(name):
     assert solver.task in ("classification", "regression")
     assert solver.algorithm_version >= 1
     assert solver.resource_parameters <= set(solver.get_params())
+
+
+@pytest.mark.parametrize("label", [1, "a"])
+def test_a_single_class_is_named_without_its_numpy_type(label):
+    with pytest.raises(DataError, match=f"got 1 class: {label!r}$"):
+        Newton().fit(np.eye(3), [label] * 3)
