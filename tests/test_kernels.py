@@ -8,6 +8,8 @@ import pytest
 from scipy import special
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.kernel_approximation import Nystroem
+from sklearn.metrics.pairwise import pairwise_kernels
 
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import (
@@ -230,6 +232,17 @@ def test_rows_of_other_shapes_and_kinds_are_refused():
     for bad in (np.ones(3), np.ones((2, 2)) * 1j, [["a", "b"]]):
         with pytest.raises(DataError, match=r"expected rows of real numbers, shape \(n, d\), got"):
             Linear()(bad)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_two_rows_have_a_number_so_that_scikit_learn_takes_a_kernel_as_a_function(name):
+    kernel, X = KERNELS[name](), np.random.default_rng(0).random((6, 3)) / 3
+    assert np.isscalar(kernel(X[0], X[1]))
+    np.testing.assert_allclose(pairwise_kernels(X, X[:2], metric=kernel), kernel(X, X[:2]), rtol=1e-12)
+    Z = Nystroem(kernel=kernel, n_components=6, random_state=0).fit_transform(X)
+    np.testing.assert_allclose(Z @ Z.T, kernel(X), atol=1e-6)
+    with pytest.raises(DataError, match="X has 3 features and Y has 2"):
+        kernel(X[0], X[1, :2])
 
 
 def test_kernels_are_estimators_and_have_a_yaml_form():

@@ -41,6 +41,8 @@ def test_its_values_are_those_of_the_function(strings):
     assert np.array_equal(kernel(X), shared(X, X))
     assert np.array_equal(kernel(X[:3], np.array(X[3:8], dtype=object)), shared(X[:3], X[3:8]))
     assert np.array_equal(kernel.diagonal(X), np.diagonal(shared(X, X)))
+    some = np.array(X[:4], dtype=object)
+    assert kernel(some, some).shape == (4, 4)  # two lists of objects are no two rows of numbers
     assert kernel.formula == "shared"
 
 

@@ -227,11 +227,14 @@ class Kernel(Estimator):
     def __call__(self, X: Any, Y: Any = None) -> NDArray[Any]:
         """Return the Gram block K[i, j] = k(X[i], Y[j]), with Y = X by default.
 
-        X (n, d) and Y (m, d) are dense or sparse; the block (n, m) is dense, and float32 if both are.
-        Raises ParameterError for invalid parameters, and DataError for data with different numbers of
-        features or if kernel values are not finite.
+        X (n, d) and Y (m, d) are dense or sparse; the block (n, m) is dense, and float32 if both are. Two
+        rows (d,) give the number k(x, y), as scikit-learn's `pairwise_kernels` expects of a function. Raises
+        ParameterError for invalid parameters, and DataError for data with different numbers of features or if
+        kernel values are not finite.
         """
         self.check()
+        if self._are_two_rows(X, Y):
+            return self(X[None], Y[None])[0, 0]
         A = self.operand(X)
         B = A if Y is None else self.operand(Y)
         if A.shape[1] != B.shape[1]:
@@ -245,6 +248,9 @@ class Kernel(Estimator):
             raise DataError(f"{self!r}: {error}: give fewer rows or features at once") from None
         check_finite(K, f"values of {self!r}")
         return K
+
+    def _are_two_rows(self, X: Any, Y: Any) -> bool:
+        return all(isinstance(x, np.ndarray) and x.ndim == 1 for x in (X, Y))
 
     def against(self, Y: Any) -> Callable[[Any], NDArray[Any]]:
         """Return the function X -> k(X, Y), for many blocks of rows X in Y's precision.

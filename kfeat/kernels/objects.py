@@ -55,6 +55,9 @@ class ObjectKernel(Kernel):
         """Return the rows of X, a sequence of objects."""
         return Objects.of(X)
 
+    def _are_two_rows(self, X: Any, Y: Any) -> bool:
+        return False  # but two lists of objects
+
     def against(self, Y: Any) -> Callable[[Any], NDArray[Any]]:
         """Return the function X -> k(X, Y), for many blocks of rows X."""
         objects = self.operand(Y)
