@@ -220,7 +220,8 @@ class Nystrom(FeatureMap):
     ----------
     kernel : any kernel, default exp(-||x - y||^2)
     n_components : int, optional
-        The number c of landmarks; None: 100, or all rows if there are fewer.
+        The number c of landmarks; None: 100. With fewer rows than that, all are landmarks, and a warning
+        says so where the number was given.
     rank : int, optional
         The rank k <= c; None: c. Further eigenvalues of W count as noise.
     landmarks : str, or ndarray or sparse matrix of shape (c, d), default "uniform"
@@ -292,8 +293,12 @@ class Nystrom(FeatureMap):
     def _draw(self, X: Any, rng: Generator) -> int:
         c = self._n_landmarks(X)
         rank = c if self.rank is None else self.rank
-        if rank > c:
-            raise ParameterError(f"Nystrom: rank must be at most the number of landmarks, {c}, got {rank}")
+        asked_for = c if self._given() or self.n_components is None else self.n_components
+        if rank > asked_for:
+            raise ParameterError(
+                f"Nystrom: rank must be at most the number of landmarks, {asked_for}, got {rank}"
+            )
+        rank = min(rank, c)
         self.landmarks_ = self._choose_landmarks(X, c, rng)
         self.components_ = self._components(rank)
         self.rank_ = self.components_.shape[1]
@@ -324,11 +329,12 @@ class Nystrom(FeatureMap):
             return int(shape[0])
         c = min(DEFAULT_LANDMARKS, n) if c is None else c
         if c > n:
-            raise DataError(
-                f"Nystrom: n_components={c} landmarks need as many rows, got n_samples={n}: "
-                "use fewer, or give rows as `landmarks`"
+            warnings.warn(
+                f"Nystrom: n_components={c} landmarks need as many rows, got n_samples={n}: all rows are "
+                "landmarks; use fewer, or give rows as `landmarks`",
+                stacklevel=4,  # of the call to fit
             )
-        return c
+        return min(c, n)
 
     def _choose_landmarks(self, X: Any, c: int, rng: Generator) -> Any:
         if self._given():

@@ -7,7 +7,11 @@ import pytest
 from numpy.exceptions import RankWarning
 from scipy.linalg import eigh
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.model_selection import HalvingGridSearchCV
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from kfeat.errors import DataError, ParameterError
@@ -16,6 +20,7 @@ from kfeat.kernels import KERNELS, Gaussian, Kernel, Polynomial
 from kfeat.kernels.base import as_operand
 from kfeat.maps import Nystrom
 from kfeat.maps.nystrom import ROUNDING, RULES
+from kfeat.solvers import Newton
 
 ignore_rank = pytest.mark.filterwarnings("ignore::numpy.exceptions.RankWarning")
 
@@ -146,11 +151,35 @@ def test_single_precision_moves_no_kernel_value_by_more_than_it_says(d, name):
             assert single_and_double(KERNELS[name](), rows, c)[1] < ROUNDING
 
 
+@ignore_rank
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rank", [None, 61, 7])
+def test_with_fewer_rows_than_components_all_rows_are_landmarks(rule, rank):
+    more = Nystrom(n_components=61, rank=rank, landmarks=rule, random_state=0)
+    all_rows = clone(more).set_params(n_components=60, rank=rank and min(rank, 60))
+    with pytest.warns(
+        UserWarning, match="n_components=61 landmarks need as many rows, got n_samples=60"
+    ) as told:
+        more.fit(X)
+    assert told[0].filename == __file__
+    assert np.array_equal(more.transform(X), all_rows.fit_transform(X))
+
+
+def test_a_halving_search_begins_with_fewer_rows_than_components():
+    y = X[:, 0] > np.median(X[:, 0])
+    search = HalvingGridSearchCV(
+        make_pipeline(Nystrom(Gaussian(), n_components=30, random_state=0), Newton()),
+        {"newton__C": [0.1, 1.0, 10.0]},
+        min_resources=12,
+        cv=2,
+        random_state=0,
+    )
+    with pytest.warns(UserWarning, match="landmarks need as many rows"):
+        search.fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(
-        DataError, match=r"n_components=61 landmarks need as many rows, got n_samples=60: use fewer"
-    ):
-        Nystrom(n_components=61).fit(X)
     with pytest.raises(ParameterError, match="rank must be at most the number of landmarks, 5, got 6"):
         Nystrom(n_components=5, rank=6).fit(X)
     for landmarks, c in ((X[:5, :3], None), (X[:5], 6)):
