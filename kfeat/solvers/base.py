@@ -259,7 +259,8 @@ class Solver(Estimator):
         self.stop_reason_ = "; ".join(reasons) or "tolerance"
         self.finished_by_ = ", ".join(sorted({one.finished_by for one in subproblems}))
         if set(reasons) - {"rounding"}:  # nearer than rounding no solver comes
-            advice = "raise `max_iter` or `eps`, scale the features nearer to 1, or lower C"
+            limits = [f"`{limit}`" for limit in ("max_iter", "eps") if hasattr(self, limit)]
+            advice = f"raise {' or '.join(limits)}, scale the features nearer to 1, or lower C"
             name = type(self).__name__
             warnings.warn(
                 f"{name} has not converged ({self.stop_reason_}): {advice}", ConvergenceWarning, stacklevel=2
@@ -322,6 +323,17 @@ def weight_options(solver: Any, sample_weight: Any, rows: Any = slice(None)) -> 
         name = type(fitted).__name__
         raise SolverError(f"{name} takes no weights of rows; these solvers do: {TAKE_WEIGHTS}")
     return {"sample_weight": sample_weight[rows]}
+
+
+def unweighted(fit: Method) -> Method:
+    """Wrap the `fit` of a library without weights of rows so that it refuses them in one sentence."""
+
+    @wraps(fit)
+    def checked(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        weight_options(self, sample_weight)  # the parameter is not in the signature, which is that of `fit`
+        return fit(self, X, y)
+
+    return cast(Method, checked)
 
 
 @dataclass(frozen=True)

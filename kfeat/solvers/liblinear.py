@@ -26,6 +26,7 @@ from kfeat.solvers.base import (
     Task,
     class_factors,
     finite,
+    unweighted,
 )
 from kfeat.solvers.native import one_at_a_time
 
@@ -113,6 +114,7 @@ class Liblinear(LinearSolver):
         """Return LIBLINEAR's own tolerance for this solver, if none is given."""
         return {} if self.eps is not None else {"eps": DEFAULT_EPS[self.solver_type]}
 
+    @unweighted
     @finite
     def fit(self, X: Any, y: Any) -> "Liblinear":
         """Train on X (n, d) and y (n,)."""
@@ -275,6 +277,7 @@ class DualDescent(LinearSolver):
         """Return the bytes of a copy in double precision, and scikit-learn's node for each number."""
         return 24.0 * n * D
 
+    @unweighted
     @finite
     def fit(self, X: Any, y: Any) -> "DualDescent":
         """Train on X (n, d) and y (n,)."""

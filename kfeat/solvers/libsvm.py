@@ -35,6 +35,7 @@ from kfeat.solvers.base import (
     classifies,
     finite,
     resolved_kernel,
+    unweighted,
 )
 from kfeat.solvers.libsvm_model import (
     GivenKernel,
@@ -273,6 +274,7 @@ class Libsvm(KernelSVM):
         """Regression for -s 3, otherwise classification."""
         return "regression" if self.solver_type == 3 else "classification"
 
+    @unweighted
     @finite
     def fit(self, X: Any, y: Any) -> "Libsvm":
         """Train on X (n, d) and y (n,)."""

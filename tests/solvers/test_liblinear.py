@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from liblinear import liblinearutil
 from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 
 from kfeat.errors import DataError
 from kfeat.solvers import DualDescent, Liblinear
@@ -131,6 +132,16 @@ def test_going_on_as_another_solver_is_told():
     assert "max number of iterations" in l1.stop_reason_
     easy = Liblinear(C=0.01).fit(X / 30, y)
     assert (easy.finished_by_, easy.converged_, easy.stop_reason_) == ("-s 1", True, "tolerance")
+
+
+def test_a_warning_advises_only_parameters_that_the_solver_has():
+    X = 30 * features(300, 40)
+    y = labels(X, 2)
+    y[::2] = 1 - y[::2]
+    with pytest.warns(ConvergenceWarning, match=r"Liblinear has not converged .*: raise `eps`, scale"):
+        Liblinear(solver_type=3, C=1000.0, eps=1e-6).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="DualDescent .*: raise `max_iter` or `eps`, scale"):
+        DualDescent(C=1000.0, eps=1e-6, max_iter=2).fit(X, y)
 
 
 @pytest.mark.parametrize("classes", [2, 3])

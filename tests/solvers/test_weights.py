@@ -12,7 +12,18 @@ from sklearn.utils.validation import has_fit_parameter
 from kfeat.batches import ArrayBatches
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.kernels import Gaussian
-from kfeat.solvers import SOLVERS, KernelRidge, Liblinear, Newton, NewtonCV, Ridge, RidgeCV, Svc
+from kfeat.solvers import (
+    SOLVERS,
+    DualDescent,
+    KernelRidge,
+    Liblinear,
+    Libsvm,
+    Newton,
+    NewtonCV,
+    Ridge,
+    RidgeCV,
+    Svc,
+)
 from kfeat.solvers.base import TAKE_WEIGHTS, TargetScale, weight_options
 from tests.solvers.problems import features, labels, values
 
@@ -107,6 +118,16 @@ def test_solvers_without_weights_name_those_that_take_them():
         SolverError, match=re.escape(f"Liblinear takes no weights of rows; these solvers do: {TAKE_WEIGHTS}")
     ):
         weight_options(Liblinear(), WEIGHTS)
+
+
+@pytest.mark.parametrize("solver", [Liblinear(), Libsvm(Gaussian()), DualDescent()], ids=type)
+def test_fit_without_weights_of_rows_refuses_them_in_one_sentence(solver):
+    X, y = features(40, 3), labels(features(40, 3), 2)
+    told = f"{type(solver).__name__} takes no weights of rows; these solvers do: {TAKE_WEIGHTS}"
+    for given in ({"sample_weight": np.ones(40)}, {}):
+        with pytest.raises(SolverError, match=re.escape(told)):
+            solver.fit(X, y, *([] if given else [np.ones(40)]), **given)
+    assert solver.fit(X, y, sample_weight=None).score(X, y) > 0.5
 
 
 def test_huber_minimises_its_objective_and_a_gross_error_moves_it_little():
