@@ -14,7 +14,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
 from kfeat.errors import ParameterError
-from kfeat.kernels.base import canonical, generator
+from kfeat.kernels.base import canonical, check_finite, generator
 
 CONFIDENCE = 0.95
 
@@ -97,8 +97,7 @@ def diagnose(fitted: Any, X: Any, n_rows: int = 1000, random_state: Any = 0) -> 
     """Return the diagnosis of a fitted map on `n_rows` rows of X (all if it has fewer), drawn at random."""
     rows, unseen = sampled_rows(X, n_rows, random_state)
     Z = fitted.transform(rows).astype(np.float64)
-    counts, G = column_counts(Z), Z @ Z.T
-    G = G.toarray() if issparse(G) else G
+    counts, G = column_counts(Z), gram_matrix(Z)
     return Diagnosis(
         n_rows=Z.shape[0],
         n_columns=Z.shape[1],
@@ -141,20 +140,37 @@ def held_out_rows(X: Any, n_rows: int, random_state: Any) -> tuple[Any, Any]:
     return X[np.sort(order[:n_rows])], X[np.sort(order[n_rows:])]
 
 
+def gram_matrix(Z: Any) -> NDArray[np.float64]:
+    """Return Z Z^T of Z (n, D), dense or CSR, as an array; raises DataError if numbers overflow."""
+    with np.errstate(all="ignore"):
+        G = Z @ Z.T
+    G = G.toarray() if issparse(G) else G
+    check_finite(G, "inner products of features")
+    return G
+
+
+def unit_of(*matrices: NDArray[np.float64]) -> float:
+    """Return the power of two that is next to the largest number: a division by it rounds nothing."""
+    return float(2.0 ** (np.frexp(max(np.abs(one).max() for one in matrices))[1] - 1))
+
+
 def kernel_errors(fitted: Any, rows: Any, estimates: NDArray[np.float64], unseen: float) -> dict[str, Any]:
     """Return the kernel errors of a Diagnosis from the map's `estimates` of the kernel between all `rows`."""
     K = np.asarray(fitted.kernel_(rows.astype(np.float64)), dtype=np.float64) - fitted.kernel_offset_
-    error = estimates - K
+    unit = unit_of(K, estimates)
+    K /= unit  # so that squares of large kernel values do not overflow
+    error = estimates / unit - K
     spectral = spectral_norm(K)
     relative_spectral = spectral_norm(error) / spectral if spectral > 0 else np.nan
     error = np.abs(error, out=error)
+    mean = over_pairs(error, np.ones_like(K), unseen)
     return {
         "relative_frobenius": over_pairs(error**2, K**2, unseen, np.sqrt),
-        "mean_absolute": over_pairs(error, np.ones_like(K), unseen),
+        "mean_absolute": Estimate(mean.value * unit, mean.low * unit, mean.high * unit),
         "mean_relative": over_pairs(
             np.divide(error, np.abs(K), out=np.zeros_like(K), where=K != 0), (K != 0) * 1.0, unseen
         ),
-        "maximum": float(error[~np.eye(K.shape[0], dtype=bool)].max()),
+        "maximum": float(error[~np.eye(K.shape[0], dtype=bool)].max()) * unit,
         "relative_spectral": relative_spectral,
     }
 
@@ -208,11 +224,12 @@ class ColumnCounter:
 
     def see(self, Z: Any) -> None:
         """Compare one or more rows (m, D) with the first row seen."""
+        Z = canonical(Z)
         if self._first is None:
             self._first = np.array(Z[:1].toarray() if issparse(Z) else Z[:1])[0]
             self._same = np.arange(len(self._first))
         if issparse(Z):
-            self._same = self._same[self._equal_in(canonical(Z))[self._same]]
+            self._same = self._same[self._equal_in(Z)[self._same]]
             return
         for block in gen_batches(Z.shape[0], 1024):
             if len(self._same):  # usually every column varies in the first block
@@ -251,7 +268,7 @@ def distinct_columns(Z: Any) -> int:
 
 def effective_rank(G: NDArray[np.float64]) -> float:
     """Return the exponential of the entropy of the eigenvalues of G = Z Z^T; 0 where G is zero."""
-    values = np.linalg.eigvalsh(G).clip(min=0)
+    values = np.linalg.eigvalsh(G / unit_of(G)).clip(min=0)
     if not values.sum() > 0:
         return 0.0
     p = values[values > 0] / values.sum()

@@ -7,7 +7,8 @@ import pytest
 from scipy.sparse import coo_array, csr_array, random_array
 
 from kfeat.diagnostics import ColumnCounter
-from kfeat.kernels import Exponential, Gaussian, Polynomial
+from kfeat.errors import DataError
+from kfeat.kernels import Exponential, Gaussian, Linear, Polynomial
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, TensorSketch, column_counts
 
 
@@ -29,6 +30,26 @@ def test_errors_are_what_their_definitions_say():
     assert found.relative_spectral == pytest.approx(norm, rel=1e-6)
     for estimate in (found.relative_frobenius, found.mean_absolute, found.mean_relative):
         assert estimate.low == estimate.value == estimate.high  # all rows were seen
+
+
+@pytest.mark.parametrize(("scale", "grows"), [(2.0**-200, 2), (2.0**200, 2), (2.0**500, 2)])
+def test_errors_of_large_and_small_kernel_values_are_those_of_ordinary_ones(scale, grows):
+    X = rows(40)
+    near, far = (
+        RandomMaclaurin(Linear(), 64, random_state=0).fit(data).diagnose(data, 30) for data in (X, scale * X)
+    )
+    for name in ("relative_frobenius", "mean_relative"):
+        assert vars(getattr(far, name)) == pytest.approx(vars(getattr(near, name)), rel=1e-9)
+    assert far.relative_spectral == pytest.approx(near.relative_spectral)
+    assert far.effective_rank == pytest.approx(near.effective_rank)
+    assert far.maximum == pytest.approx(scale**2 * near.maximum)
+    assert far.mean_absolute.high == pytest.approx(scale**2 * near.mean_absolute.high)
+
+
+def test_features_whose_products_overflow_are_refused():
+    X = 1e160 * rows(40)
+    with pytest.raises(DataError, match="inner products of features are not finite in float64"):
+        RandomMaclaurin(Linear(), 64, random_state=0).fit(X).diagnose(X)
 
 
 def test_columns_that_carry_nothing_are_counted():
