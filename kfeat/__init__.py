@@ -11,7 +11,7 @@ __version__: str
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__} - {"Any", "TYPE_CHECKING"})
 
 
 if not TYPE_CHECKING:  # else every name would be known, as Any

@@ -18,6 +18,7 @@ kfeat.Nope
 
 def test_dir_names_what_is_imported_lazily():
     assert {"KernelClassifier", "KernelRegressor", "load_model", "__version__"} <= {*dir(kfeat)}
+    assert not {"Any", "TYPE_CHECKING"} & {*dir(kfeat)}
 
 
 @pytest.mark.slow
