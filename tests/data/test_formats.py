@@ -1,6 +1,7 @@
 """Every format gives the numbers, words and labels that its files hold; nothing is unpickled."""
 
 import gzip
+import itertools
 import subprocess
 import sys
 
@@ -320,6 +321,7 @@ def test_one_file_in_an_archive_is_read(tmp_path):
         ("t.json", b"{}", r"\.json files cannot be read"),
         ("t.parquet.gz", gzip.compress(b"PAR1", mtime=0), "unpack it"),
     ],
+    ids=itertools.count(),  # an archive has the time in it, and each process would name its test otherwise
 )
 def test_archives_and_formats_that_cannot_be_read_are_named(tmp_path, name, content, message):
     with pytest.raises(DataError, match=f"{name}: .*{message}"):

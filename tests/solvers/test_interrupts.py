@@ -20,6 +20,7 @@ from sklearn.datasets import make_classification
 from kfeat.kernels import Gaussian
 from kfeat.solvers import Liblinear, Libsvm, Svc, native
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background ignores
 native.LONG_FROM = float(sys.argv[2])
 warnings.simplefilter("ignore")
 X, y = make_classification(9000, 30, n_informative=20, n_clusters_per_class=8, flip_y=0.2, random_state=1)
@@ -84,7 +85,7 @@ def test_ctrl_c_in_a_solve_of_this_process_is_raised_after_it():
     ],
     ids=repr,
 )
-def test_a_solve_in_a_child_is_the_solve_in_this_process(solver, monkeypatch):
+def test_a_solve_in_a_child_is_the_solve_in_this_process(solver, monkeypatch, interruptible):
     X, y = problem(300, 10, classes=3)
 
     def fitted():
