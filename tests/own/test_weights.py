@@ -108,7 +108,8 @@ def test_weights_are_routed_through_a_pipeline():
         model = KernelModel(solver=Newton()).set_fit_request(sample_weight=True)
         model = model.set_score_request(sample_weight=True)
         steps = make_pipeline(StandardScaler().set_fit_request(sample_weight=True), model)
-        options = {"params": {"sample_weight": WEIGHTS}, "return_estimator": True, "cv": 3}
+        scorer = metrics.make_scorer(metrics.accuracy_score).set_score_request(sample_weight=True)
+        options = {"params": {"sample_weight": WEIGHTS}, "scoring": scorer, "return_estimator": True, "cv": 3}
         weighted = cross_validate(steps, X, LABELS, **options)["estimator"][0][-1].solver_.coef_
         plain = cross_validate(make_pipeline(StandardScaler(), model), X, LABELS, cv=3, return_estimator=True)
         assert not np.allclose(weighted, plain["estimator"][0][-1].solver_.coef_)
