@@ -51,7 +51,7 @@ def one_at_a_time() -> Iterator[None]:
         yield
 
 
-LONG_FROM = 2**18  # values that a pass reads, from which a solve takes longer than a fork (some 5 ms)
+LONG_FROM = 2**18  # values that a pass reads, from which a solve is worth a fork
 Solved = TypeVar("Solved")
 
 
