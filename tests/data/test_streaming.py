@@ -108,7 +108,7 @@ def test_named_arrays_without_labels(tmp_path, kind):
     assert_array_equal(joined(blocks), 2 * np.eye(3))
     assert [block.y for block in blocks] == [None, None]
     path = write(tmp_path, packed(X=np.eye(3), y=np.arange(2)), f"new.{kind}")
-    with pytest.raises(DataError, match="a label for each of 3 rows, got 2"):
+    with pytest.raises(DataError, match="a label for each row, got 3 rows and 2 labels"):
         rows_of(path, {}, coding)
 
 

@@ -28,7 +28,7 @@ def test_parts_without_a_seed_draw_on_their_own():
 
 def test_what_does_not_match_is_refused():
     assert maps_for(Sum([Gaussian()])) == ["nystrom", "stacked"]
-    with pytest.raises(ParameterError, match="one map per kernel, got 2 for 1 kernels"):
+    with pytest.raises(ParameterError, match="one map per kernel, got 2 for 1 kernel"):
         Stacked(Sum([Gaussian()])).fit(X)
     with pytest.raises(UnsupportedKernelError, match="TensorSketch cannot approximate Gaussian"):
         Stacked(Sum([Gaussian()]), [TensorSketch()]).fit(X)
