@@ -427,7 +427,7 @@ class _KernelEstimator(Estimator):
         regression, coding = self._task == "regression", None
         given, X = X, frame_of(X)
         y = np.asarray(y) if type(y).__module__.startswith("polars") else y
-        y = _targets(in_seconds(y)) if regression and y is not None else y
+        y = _targets(y) if regression and y is not None else y
         if isinstance(X, pd.DataFrame):
             validate_data(self, X, skip_check_array=True)
             if isinstance(given, np.ndarray | list):
@@ -634,7 +634,9 @@ def _say(scored: Scored, best: Scored) -> None:
 
 def _targets(y: Any) -> NDArray[np.float64]:
     """Return targets (n,) as numbers, NaN where one is missing; raises DataError for words and dates."""
-    cells = np.asarray(y)
+    cells = np.asarray(in_seconds(y if hasattr(y, "iloc") else np.asarray(y)))
+    if cells.dtype.kind == "c":
+        return cells  # scikit-learn's checks refuse it
     with suppress(TypeError, ValueError):
         if cells.dtype.kind in "fiubO":
             return cells.astype(np.float64)

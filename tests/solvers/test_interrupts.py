@@ -23,13 +23,13 @@ from kfeat.solvers import Liblinear, Libsvm, Svc, native
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background ignores
 native.LONG_FROM = float(sys.argv[2])
 warnings.simplefilter("ignore")
-X, y = make_classification(9000, 30, n_informative=20, n_clusters_per_class=8, flip_y=0.2, random_state=1)
+X, y = make_classification(40000, 30, n_informative=20, n_clusters_per_class=8, flip_y=0.2, random_state=1)
 solver = eval(sys.argv[1])
 entered = native.solving
 
 def solving(*arguments):  # Ctrl-C comes once the C code runs
     process = os.getppid() if native.is_forked() else os.getpid()
-    threading.Timer(0.1, os.kill, (process, signal.SIGINT)).start()
+    threading.Timer(0.02, os.kill, (process, signal.SIGINT)).start()
     return entered(*arguments)
 
 native.solving = solving
