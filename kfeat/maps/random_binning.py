@@ -218,22 +218,26 @@ class RandomBinning(FeatureMap):
         """
         n, R, D = X.shape[0], self.n_components, self._n_features_out
         index = np.int32 if max(D, n * R) < 2**31 else np.int64
-        columns = np.empty((n, R), index)
+        columns, first = np.empty((n, R), index), self.first_[:-1].astype(index)
+        some_negative = any((places < 0).any() for places in by_grid)
         for rows in gen_batches(n, TRANSPOSED):
-            block = np.stack([places[rows] for places in by_grid], axis=1)
-            columns[rows] = np.where(block < 0, block, block + self.first_[:-1])
+            block = columns[rows]
+            np.stack([places[rows] for places in by_grid], axis=1, out=block)
+            block += np.where(block < 0, 0, first) if some_negative else first
         values = np.full((n, R), 1 / np.sqrt(R), np.float32 if X.dtype == np.float32 else np.float64)
-        ends, below = np.arange(0, n * R + 1, R, dtype=index), columns < 0
+        ends = np.arange(0, n * R + 1, R, dtype=index)
+        if some_negative:
+            below = columns < 0
+            if self.n_columns is None:
+                ends[1:] -= np.cumsum(np.count_nonzero(below, axis=1), dtype=index)
+                values, columns = values[~below], columns[~below]
+            else:
+                values[below] *= -1
+                columns[below] = -1 - columns[below]
+        Z = csr_array((values.ravel(), columns.ravel(), ends), shape=(n, D))
         if self.n_columns is not None:
-            values[below] *= -1
-            columns[below] = -1 - columns[below]
-            Z = csr_array((values.ravel(), columns.ravel(), ends), shape=(n, D))
             Z.sum_duplicates()
-            return Z
-        if below.any():
-            ends[1:] -= np.cumsum(np.count_nonzero(below, axis=1), dtype=index)
-            values, columns = values[~below], columns[~below]
-        return csr_array((values.ravel(), columns.ravel(), ends), shape=(n, D))
+        return Z
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name != "_tables"}

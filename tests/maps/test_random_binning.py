@@ -130,6 +130,14 @@ def test_hashed_columns_are_unbiased_for_new_rows_too(pairs):
     assert np.var(estimates, axis=0).mean() == pytest.approx(variance.mean(), rel=0.15)
 
 
+def test_a_single_row_has_a_hashed_column_of_either_sign():
+    signs = {
+        RandomBinning(KERNEL, 1, n_columns=8, random_state=seed).fit_transform([[0.5]]).sum()
+        for seed in range(20)
+    }
+    assert signs == {-1.0, 1.0}
+
+
 def test_a_pickle_maps_alike(X):
     m = RandomBinning(KERNEL, 20, random_state=0).fit(X)
     expected = m.transform(X)
