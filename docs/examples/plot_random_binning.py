@@ -19,7 +19,7 @@ rng = np.random.default_rng(0)
 
 # %%
 # On the left are the cells of one grid in two dimensions. In the middle and on the right is the share of
-# grids in which a point meets the origin, over 8 and over 512 grids. It tends to exp(-|x| - |y|).
+# grids in which a point meets the origin, over 8 and over 512 grids. It tends to ``exp(-|x| - |y|)``.
 
 side = np.linspace(-2, 2, 161)
 plane = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
