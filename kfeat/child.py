@@ -7,11 +7,12 @@ even by kill -9, ends by itself.
 import logging
 import multiprocessing
 import os
+import platform
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import resource_tracker
@@ -29,6 +30,12 @@ THREAD_VARIABLES = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS",
 )  # fmt: skip
+# OpenBLAS and NumPy then leave out what a processor has beyond AVX2 (NumPy's releases name it differently).
+SHARED_INSTRUCTIONS = {
+    "OPENBLAS_CORETYPE": "Haswell",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL "
+    "AVX512_SPR",
+}
 Prepare = Callable[..., Callable[[Any], None]]
 Answer = TypeVar("Answer")
 
@@ -190,17 +197,32 @@ def _end_with_parent() -> None:
 @contextmanager
 def threads_capped(threads: int) -> Iterator[None]:
     """Cap the threads of all numerical libraries of processes that are started in this context."""
-    with _environment:
-        before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
-        os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    del os.environ[name]
-                else:
-                    os.environ[name] = value
+    with _environment, _variables(dict.fromkeys(THREAD_VARIABLES, str(threads))):
+        yield
+
+
+@contextmanager
+def instructions_shared() -> Iterator[None]:
+    """Let processes that start in this context use AVX2 at most, which x86 processors have had since 2015.
+
+    Where a result magnifies rounding, it is equal on two processors only with the same instructions.
+    """
+    with _variables(SHARED_INSTRUCTIONS if platform.machine().lower() in ("x86_64", "amd64") else {}):
+        yield
+
+
+@contextmanager
+def _variables(values: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @contextmanager

@@ -18,6 +18,8 @@ from kfeat.analysis.numbers import (
     DEVIATIONS,
     MEANS,
     MISSING,
+    REGRESSED,
+    SAME,
     TIMES,
     Comparison,
     CurveVerdict,
@@ -35,7 +37,7 @@ from kfeat.experiments.row import Row, read_rows, wall_seconds
 from kfeat.experiments.run import neighbour_path, plan_from_rows, rows_of
 
 Rows = Mapping[str, Row]  # by their ids
-CELLS = ("same", "regressed")
+CELLS = (SAME, REGRESSED)
 CLAIMS = claims.VERDICTS
 UNEXPLAINED = (numbers.UNEXPLAINED, claims.UNEXPLAINED)
 
@@ -112,7 +114,7 @@ class Judgement:
         Missing, open and compatible verdicts do not fail, nor do differences that the config marks as
         unexplained.
         """
-        regressed = any(comparison.verdict == "regressed" for comparison in self.comparisons)
+        regressed = any(comparison.verdict == REGRESSED for comparison in self.comparisons)
         unexplained = any(disagreement.fails for disagreement in self.disagreements())
         return not (self.failed or regressed or unexplained)
 

@@ -9,7 +9,7 @@ from click.shell_completion import CompletionItem
 
 from kfeat.cli import options
 from kfeat.errors import ConfigError, StoreError
-from kfeat.text import plain, plain_lines
+from kfeat.text import counted, plain, plain_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,6 +64,7 @@ def check(
     if against and rerun_budget:
         raise click.UsageError("--rerun-budget compares with the published rows; leave --against out")
     from kfeat.analysis.judgement import judge_against, judge_experiments, tallies
+    from kfeat.analysis.numbers import REGRESSED
     from kfeat.render.overview import compared_with, passes, terminal
     from kfeat.render.table import terminal_width
     from kfeat.render.verdicts import scoreboard
@@ -100,6 +101,10 @@ def check(
             folder = out / judgement.experiment.name if rerun_budget is None else results
             published = results if judgement.place == str(results) else None
             click.echo(scoreboard(judgement, folder, width, published, against))
+            moved = [item for item in judgement.comparisons if item.verdict == REGRESSED and item.elsewhere]
+            if moved and rerun_budget is None and against is None:
+                again = f"kfeat check {judgement.experiment.name} --rerun-budget 5m"
+                click.echo(f"rows of another processor regressed: `{again}` shows whether that is why\n")
     ctx.exit(0 if passed else 1)
 
 
@@ -138,13 +143,16 @@ def _rerun(
 ) -> "list[Judgement]":
     """Run published trials again in a temporary folder, and return how the rows of each experiment compare.
 
-    A trial that several experiments share runs once and is compared with the published row of each.
+    A trial that several experiments share runs once and is compared with the published row of each. One that
+    regressed from a row of another processor runs once more with the instructions that both have, and counts
+    as it is then: an ill-conditioned system in single precision magnifies what rounding differs.
     """
     from itertools import chain
     from tempfile import TemporaryDirectory
 
     from kfeat.analysis.cells import summarise
     from kfeat.analysis.judgement import compared, own_or_published
+    from kfeat.analysis.numbers import REGRESSED
     from kfeat.experiments.row import read_rows
     from kfeat.experiments.run import run_trials
     from kfeat.experiments.schedule import Local
@@ -162,14 +170,36 @@ def _rerun(
     chosen = {trial.id: trial for trial in choose(chain(*candidates), options.seconds_of(budget))}
     if not chosen:
         return []
-    engine = Local(WorkerOptions(**access))
-    with TemporaryDirectory() as folder, engine, options.observer(quiet) as observing:
-        rows = run_trials(list(chosen.values()), Path(folder), engine, observing)
-    cells = [
-        summarise(experiment, [trial for trial, _ in done if trial.id in chosen], rows)
-        for experiment, done in zip(experiments, candidates, strict=True)
-    ]
-    return [judgement for judgement in compared(experiments, cells, published) if judgement.cells]
+
+    def run(trials: "list[Trial]", *, shared: bool = False) -> "dict[str, Row]":
+        engine = Local(WorkerOptions(**access, shared=shared))
+        with TemporaryDirectory() as folder, engine, options.observer(quiet) as observing:
+            return run_trials(trials, Path(folder), engine, observing)
+
+    def judged(rows: "dict[str, Row]") -> "list[Judgement]":
+        cells = [
+            summarise(experiment, [trial for trial, _ in done if trial.id in chosen], rows)
+            for experiment, done in zip(experiments, candidates, strict=True)
+        ]
+        return [judgement for judgement in compared(experiments, cells, published) if judgement.cells]
+
+    rows = run(list(chosen.values()))
+    judgements = judged(rows)
+    elsewhere = {
+        row["id"]: chosen[row["id"]]
+        for judgement in judgements
+        for comparison in judgement.comparisons
+        if comparison.verdict == REGRESSED and comparison.elsewhere
+        for row in comparison.cell.rows
+    }
+    if elsewhere:
+        click.echo(
+            f"{counted(len(elsewhere), 'trials')} regressed from rows of another processor; "
+            "once more, with the instructions that both have (AVX2):",
+            err=True,
+        )
+        judgements = judged({**rows, **run(list(elsewhere.values()), shared=True)})
+    return judgements
 
 
 def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Trial]":

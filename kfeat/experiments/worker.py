@@ -10,6 +10,7 @@ import os
 import pickle
 import signal
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from math import inf
 from multiprocessing.connection import Connection
@@ -18,7 +19,7 @@ from typing import Any
 
 import psutil
 
-from kfeat.child import Child
+from kfeat.child import Child, instructions_shared
 from kfeat.errors import EngineError, KfeatError
 from kfeat.experiments.clock import TEST_PHASES, Phase, busy_seconds, was_idle
 from kfeat.experiments.row import Row
@@ -38,6 +39,7 @@ class WorkerOptions:
 
     `memory` is the number of bytes that all trials at the same time on a machine may take; None: nine tenths
     of what is available when they begin. A process without a trial for `rest` seconds ends; None: never.
+    With `shared` it uses only the instructions that all processors have: AVX2 at most.
     """
 
     threads: int = 1
@@ -49,6 +51,7 @@ class WorkerOptions:
     debug: bool = False
     folder: str | None = None
     rest: float | None = None
+    shared: bool = False
 
 
 class Worker(Child):
@@ -56,7 +59,8 @@ class Worker(Child):
 
     def __init__(self, options: WorkerOptions) -> None:
         limits = {"memory": options.memory, "rest": options.rest, "debug": options.debug}
-        super().__init__(_prepare, options, threads=options.threads, **limits)
+        with instructions_shared() if options.shared else nullcontext():
+            super().__init__(_prepare, options, threads=options.threads, **limits)
         self._options = options
         self._interrupted = False
 

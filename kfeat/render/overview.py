@@ -16,7 +16,7 @@ from pathlib import Path
 from kfeat.analysis.cells import Cell, error_of
 from kfeat.analysis.claims import OPEN
 from kfeat.analysis.judgement import Disagreement, Judgement, in_short, tallies
-from kfeat.analysis.numbers import COMPATIBLE, Reproduction
+from kfeat.analysis.numbers import COMPATIBLE, REGRESSED, Reproduction
 from kfeat.analysis.statistics import Summary, welch_half_width
 from kfeat.experiments.paper import Reported, ReportedNumber
 from kfeat.experiments.row import wall_seconds
@@ -99,7 +99,7 @@ def _details(judgement: Judgement, width: int | None) -> str:
         f"regressed: {judgement.names.of(regressed.cell)}: {regressed.change:+.3g}, "
         f"beyond ±{regressed.limit:.3g} ({regressed.test})"
         for regressed in judgement.comparisons
-        if regressed.verdict == "regressed"
+        if regressed.verdict == REGRESSED
     ]
     texts += [f"failed: trial {row['id']}: {row['reason']}" for row in judgement.failed]
     if missing := judgement.missing():

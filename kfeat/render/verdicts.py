@@ -31,11 +31,11 @@ CLAIM_KINDS = {"paper": "", "stand_in": "on stand-in data", "own": "kfeat's own"
 _RATIO, _TIME_RATIO = ("ours / paper", "verdict"), ("ours / paper's", "its verdict")
 # What a verdict says in a word, for which pages have a colour and a sign, and terminals a colour.
 TONES = {
-    **dict.fromkeys((AGREES, numbers.ALIKE, claims.REPRODUCED, "quicker", "same"), "good"),
+    **dict.fromkeys((AGREES, numbers.ALIKE, claims.REPRODUCED, "quicker", numbers.SAME), "good"),
     claims.DIRECTION_ONLY: "half",
     **dict.fromkeys((numbers.COMPATIBLE, claims.OPEN, "narrower", "wider", "slower"), "open"),
     **dict.fromkeys((numbers.EXPLAINED, claims.EXPLAINED, claims.REFUTED), "explained"),
-    **dict.fromkeys((numbers.UNEXPLAINED, claims.UNEXPLAINED, "regressed"), "bad"),
+    **dict.fromkeys((numbers.UNEXPLAINED, claims.UNEXPLAINED, numbers.REGRESSED), "bad"),
     numbers.MISSING: "none",
 }
 _table = partial(Table, tones=TONES)

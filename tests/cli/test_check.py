@@ -1,10 +1,12 @@
 """`kfeat check --all` over a folder of configs as a user meets it, and the checks of the Makefile."""
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from kfeat.child import instructions_shared
 from kfeat.cli.results import choose
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import plan
@@ -210,3 +212,40 @@ def test_a_budget_is_kept_and_spread_over_maps(write):
     assert len(choose(pairs, 8.0)) == 4  # three sizes of the sketch and one Random Maclaurin
     assert len(choose(pairs, 1000.0)) == 5  # one trial per cell, the exact machine too
     assert choose(pairs, 0.5) == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cold_processes")
+def test_a_trial_of_another_processor_runs_again_with_the_instructions_of_both(write):
+    # The map's features tell which instructions OpenBLAS was told to use, as an ill-conditioned one may.
+    Path("told.py").write_text(
+        "import os\nimport numpy as np\nfrom sklearn.base import BaseEstimator, TransformerMixin\n"
+        "class Told(TransformerMixin, BaseEstimator):\n"
+        "    def fit(self, X, y=None): return self\n"
+        "    def transform(self, X):\n"
+        "        told = os.environ.get('OPENBLAS_CORETYPE') == 'Haswell'\n"
+        "        return np.array(X[:, :20]) if told else np.ones((X.shape[0], 20))\n"
+    )
+    path = write(**{"{name: tensor_sketch, n_components: 64}": "{name: 'told.py:Told'}"})
+    with instructions_shared():
+        succeed("run", path)
+    succeed("publish", path)
+    here = kfeat("check", path, "--rerun-budget", "1m")
+    assert here.exit_code == 1
+    assert "once more" not in here.stderr
+
+    published = Path("results/small") / ROWS
+    published.write_text(re.sub('"processor": "[^"]*"', '"processor": "another"', published.read_text()))
+    again = succeed("check", path, "--rerun-budget", "1m")
+    assert "1 trial regressed from rows of another processor" in again.stderr
+    assert again.stdout.count("bit for bit") == 3
+
+    succeed("run", path, "--force")
+    own = kfeat("check", path)
+    assert own.exit_code == 1
+    assert "--rerun-budget 5m` shows whether that is why" in own.stdout
+
+    spoil(published)
+    spoilt = kfeat("check", path, "--rerun-budget", "1m")
+    assert spoilt.exit_code == 1
+    assert "once more" in spoilt.stderr
