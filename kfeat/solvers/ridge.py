@@ -43,7 +43,8 @@ class Ridge(LinearSolver):
     """Ridge regression: min over w, b of sum_i c_i (y_i - <w, x_i> - b)^2 + alpha ||w||^2, c_i the weights.
 
     `fit(X, y)` reads X block by block; `fit_batches` takes (features, targets) batches from any iterable, so
-    that the features need not fit in memory. Memory: d^2 doubles.
+    that the features need not fit in memory. Memory: d^2 doubles. Of a CSR matrix with more than 1,024
+    columns no such matrix is formed: conjugate gradients take it as it is.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def test_one_run_of_a_fold_chooses_as_all_columns_do(monkeypatch):
     full = RidgeCV(alpha_min=1e-2).fit(narrow.toarray(), TARGETS)
     np.testing.assert_allclose(sparse.cv_errors_, full.cv_errors_, rtol=1e-2)
     assert sparse.alpha_ == full.alpha_
-    with pytest.raises(ParameterError, match="leaving one out takes up to 2,048 sparse features"):
+    with pytest.raises(ParameterError, match="leaving one out takes up to 1,024 sparse features"):
         RidgeCV(folds=None).fit(Z, TARGETS)
 
 
