@@ -178,3 +178,28 @@ def test_more_cells_than_memory_are_refused_with_the_bytes(X, monkeypatch):
         ParameterError, match=r"300 rows in 500 grids takes 1,800,000 bytes, 100,000 are free"
     ):
         RandomBinning(KERNEL, 500, random_state=0).fit(X)
+
+
+def test_weights_within_cells_cost_more_variance_than_random_fourier_features_have():
+    # The widths of weighted binning (Kapralov et al. 2020) are Gamma(2, 1), its weights a tent whose square
+    # has the integral 1. All laws are products over the columns, of means over the widths.
+    at, d = np.linspace(-0.5, 0.5, 401), 8
+    shifts, widths = np.linspace(0, 1, 101), np.random.default_rng(0).gamma(2.0, 1.0, 1000)
+
+    def tent(u):
+        return np.sqrt(3) * np.maximum(1 - 2 * np.abs(u), 0)
+
+    def law(power, distances):
+        overlap = [np.trapezoid(tent(at) ** power * tent(at + shift) ** power, at) for shift in shifts]
+        grid = np.linspace(0, distances.max(), 300)
+        of_one = np.interp(grid[:, None] / widths, shifts, overlap, right=0).mean(axis=1)
+        return np.interp(distances, grid, of_one).prod(axis=-1)
+
+    X = np.random.default_rng(1).standard_normal((2, 2000, d))
+    for bandwidth in (0.1, 0.15):
+        distances = bandwidth * np.abs(X[0] - X[1])
+        k, twice = law(1, distances), law(1, 2 * distances)
+        assert 0.1 < np.median(k) < 0.7
+        weighted, fourier = law(2, distances) - k**2, (1 + twice) / 2 - k**2
+        assert weighted.mean() > 20 * fourier.mean()
+    assert law(2, np.zeros((1, d)) + 1e-9) == pytest.approx(1.8**d, rel=1e-3)
