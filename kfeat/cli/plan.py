@@ -135,7 +135,8 @@ def _document(
     """Return the experiment's trials, with their states and estimates, and the totals."""
     from kfeat.cli.progress import names
     from kfeat.data.sources import dataset_name
-    from kfeat.experiments.plan import estimates, pending
+    from kfeat.experiments.cost import estimates
+    from kfeat.experiments.plan import pending
     from kfeat.experiments.run import planned, rows_of
 
     trials = [trial for trial in planned(experiment, **access) if only is None or trial.id in only]

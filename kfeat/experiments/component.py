@@ -1,214 +1,28 @@
-"""The keys of a config: strict mappings, names, lines of text and grids, and a trial's components.
+"""A trial's components: kernel, map, solver or measure as a config names it, with its parameters.
 
-A component is a kernel, map, solver or measure as a config names it: a registered name, or the place of a
-class (`my_map.py:Mine`), and its parameters.
+The name is a registered one, or the place of a class (`my_map.py:Mine`).
 """
 
-import re
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from inspect import signature
-from itertools import chain, product
 from json import JSONEncoder
-from math import prod
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, ValidationInfo, create_model
+from pydantic import BaseModel, ValidationError, ValidationInfo, create_model
 from pydantic_core import core_schema
 
 from kfeat.errors import ConfigError, KfeatError
+from kfeat.experiments.names import Line, one_line
 from kfeat.experiments.yaml import validation_error
-from kfeat.parameters import HANDED_IN, KeyPath, advice_on, parameter_model, problems_of
+from kfeat.parameters import HANDED_IN, advice_on, parameter_model, problems_of
 from kfeat.place import FORMS, Place, announce, entry_points
 
-MAX_LENGTH = 500
-_PART = re.compile(r"[\w-][\w.-]{0,199}")
-_ALLOWED = (
-    "letters, digits, `_`, `-` and `.`, which must not come first, in at most 200 characters, "
-    "and `/` between folders"
-)
-
-
-def experiment_name(path: Path) -> str:
-    """Return an experiment's folder below runs/ and results/: the config's path below `configs`, or its stem.
-
-    Raises ConfigError for a name with other characters than `_ALLOWED`.
-    """
-    *folders, stem = path.with_suffix("").parts or ("",)
-    below = folders[len(folders) - folders[::-1].index("configs") :] if "configs" in folders else []
-    try:
-        return safe_name("/".join([*below, stem]))
-    except ValueError as error:
-        raise ConfigError(f"{path}: its name is that of its folder of rows; {error}; rename it") from None
-
-
-def configs_above(path: Path) -> Path | None:
-    """Return the folder `configs` that contains a config; None if there is none."""
-    return next((folder for folder in path.parents if folder.name == "configs"), None)
-
-
-def safe_name(name: str) -> str:
-    """Return the name of an experiment; raises ValueError if it could point outside the folder of rows."""
-    if not all(_PART.fullmatch(part) for part in name.split("/")):
-        raise ValueError(f"expected {_ALLOWED} (got {name!r})")
-    return name
-
-
-def one_line(text: str) -> str:
-    """Return the text; raises ValueError unless it is one line and its mathematics `$...$` can be drawn."""
-    if re.search("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", text):
-        raise ValueError("expected one line of text, without tabs and control characters")
-    if len(text) > MAX_LENGTH:
-        raise ValueError(f"expected at most {MAX_LENGTH} characters, found {len(text)}")
-    if "$" in text:
-        _check_mathematics(text)
-    return text
-
-
-def _check_mathematics(text: str) -> None:
-    """Raise ValueError if a figure could not draw the text; matplotlib takes a single `$` as a dollar."""
-    # Imported here: it takes a fifth of a second, and few texts have mathematics.
-    from matplotlib.cbook import is_math_text
-    from matplotlib.mathtext import MathTextParser
-
-    if not is_math_text(text):
-        return
-    try:
-        MathTextParser("path").parse(text)
-    except (ValueError, RecursionError) as error:
-        problem = str(error).strip().splitlines()[-1] if isinstance(error, ValueError) else "too deep"
-        raise ValueError(
-            rf"cannot draw the mathematics between the $ ({problem}); write \$ for a dollar"
-        ) from None
-
-
-Name = Annotated[str, AfterValidator(safe_name)]
-Line = Annotated[str, AfterValidator(one_line)]
-
-
 Memory = Literal["in_core", "out_of_core"]  # how the features of a mapped solver are held
-
-
-class Strict(BaseModel):
-    """A mapping of a config: no unknown keys, no conversions."""
-
-    model_config = ConfigDict(
-        extra="forbid", strict=True, frozen=True, populate_by_name=True, defer_build=True
-    )
-
-
-MAX_TRIALS = 100_000
-CHAINS = frozenset({"scale", "kernels", "weights", "maps"})  # kfeat's own parameters that are lists
-
-
-def one_or_many(value: Any) -> Any:
-    """Return the value if it is a list, else a list of the value alone."""
-    return value if isinstance(value, list) else [value]
-
-
-class OneOrMany:
-    """How a key is validated that takes a list of values or a single value."""
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        """Return pydantic's schema of the list, which also accepts one value."""
-        return core_schema.no_info_before_validator_function(one_or_many, handler(source))
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        """Return the JSON Schema of one value or a list of values."""
-        several = handler(schema)
-        return {"anyOf": [several["items"], several]}
-
-
-@dataclass(frozen=True)
-class Grids:
-    """How a key is validated whose entries are grids: the result is the list of all their points.
-
-    A single entry needs no list, unless `listed` is true. At least `least` entries are needed; if that is 0,
-    null means no entry. `check` gets the points of one entry, and the values of the keys above.
-    """
-
-    least: int = 0
-    listed: bool = False
-    check: Callable[[list[Any], ValidationInfo], list[Any]] | None = None
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        """Return pydantic's schema of the list of points."""
-        entry: core_schema.CoreSchema
-        entry = core_schema.no_info_before_validator_function(expanded, handler(source))
-        if self.check is not None:
-            entry = core_schema.with_info_after_validator_function(self.check, entry)
-        entries: core_schema.CoreSchema = core_schema.list_schema(entry, min_length=self.least)
-        if not self.listed:
-            entries = core_schema.no_info_before_validator_function(self._entries, entries)
-        return core_schema.no_info_after_validator_function(_all_points, entries)
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        """Return the JSON Schema of one entry or a list of entries."""
-        entries = handler(schema)
-        entries["items"] = entries["items"]["items"]
-        return entries if self.listed else {"anyOf": [entries["items"], entries]}
-
-    def _entries(self, value: Any) -> Any:
-        return [] if value is None and self.least == 0 else one_or_many(value)
-
-
-def _all_points(entries: list[list[Any]]) -> list[Any]:
-    return list(chain.from_iterable(entries))
-
-
-def _items(value: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return the values of a mapping with their keys; those of a class by its place are never chains."""
-    own = ":" in str(value.get("name"))
-    return [("" if own else name, item) for name, item in value.items()]
-
-
-def points(value: Any, key: Any = None) -> Iterator[Any]:
-    """Yield the value of a key for every choice of one item from each axis in it, at any depth."""
-    if isinstance(value, dict):
-        for chosen in product(*(list(points(item, name)) for name, item in _items(value))):
-            yield dict(zip(value, chosen, strict=True))
-    elif isinstance(value, list) and key in CHAINS:
-        yield from map(list, product(*(list(points(item)) for item in value)))
-    elif isinstance(value, list):
-        for item in value:
-            yield from points(item)
-    else:
-        yield value
-
-
-def count(value: Any, key: Any = None) -> int:
-    """Return the number of points."""
-    if isinstance(value, dict):
-        return prod(count(item, name) for name, item in _items(value))
-    if isinstance(value, list):
-        return (prod if key in CHAINS else sum)(map(count, value))
-    return 1
-
-
-def expanded(entry: Any) -> list[Any]:
-    """Return the points of a config's entry: each is a protocol or a component.
-
-    Some lists are values, not axes, but their items may have axes: the steps of a protocol's `scale`, the
-    kernels of a sum, the maps that are stacked. Raises pydantic's ValidationError for an empty axis, and for
-    more points than an experiment may have trials.
-    """
-    if (n := count(entry)) > MAX_TRIALS:
-        raise validation_error([((), f"a grid of {n:,} points; {MAX_TRIALS:,} are allowed")])
-    if empty := list(_empty_axes(entry)):
-        raise validation_error((path, "an empty list is a grid without points") for path in empty)
-    return list(points(entry))
-
-
-def _empty_axes(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[KeyPath]:
-    if isinstance(value, dict | list):
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _empty_axes(item, (*path, key))
-        if value == [] and not (path and path[-1] in CHAINS):
-            yield path
 
 
 @dataclass(frozen=True)

@@ -20,30 +20,14 @@ from pydantic.json_schema import GenerateJsonSchema
 from kfeat.data import Protocol, Source
 from kfeat.data.sources import registry
 from kfeat.errors import ConfigError
-from kfeat.experiments.component import (
-    CHAINS,
-    MAX_TRIALS,
-    Component,
-    Line,
-    Name,
-    Origin,
-    Strict,
-    configs_above,
-    entry_model,
-    experiment_name,
-    registries,
-)
-from kfeat.experiments.paper import (
-    Claim,
-    Figure,
-    FigureLayout,
-    Reported,
-    Switch,
-    TableLayout,
-    check_switches,
-)
+from kfeat.experiments.component import Component, Origin, entry_model, registries
+from kfeat.experiments.grids import CHAINS, MAX_TRIALS
+from kfeat.experiments.layout import Figure, FigureLayout, TableLayout
+from kfeat.experiments.names import Line, Name, Strict, configs_above, experiment_name
+from kfeat.experiments.paper import Claim, Reported
 from kfeat.experiments.selectors import Keys, Selector
 from kfeat.experiments.setting import Setting
+from kfeat.experiments.switches import Switch, check_switches
 from kfeat.experiments.yaml import (
     Document,
     apply_override,

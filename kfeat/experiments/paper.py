@@ -1,40 +1,28 @@
-"""What a paper prints, claims and leaves open, and the form of its table and figure: keys of a config.
+"""What a paper prints and claims: the keys `reported` and `claims` of a config.
 
-The keys are `reported`, `claims`, `switches`, `table` and `figure`. Keys within them are those of
-`Trial.describe`: `protocol.scale`, `kernel.gamma`, `map.degree_law`, `solver.C`. Such a key means every
-component that has the parameter; with a name in the key (`solver.libsvm.C`), only that component. `dataset`,
-`kernel`, `map`, `solver`, `measure` and `repeats` are also switches.
+Keys within them are those of `Trial.describe`: `protocol.scale`, `kernel.gamma`, `map.degree_law`, `solver.C`.
+Such a key means every component that has the parameter; with a name in the key (`solver.libsvm.C`), only that
+component.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
-from itertools import product
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from annotated_types import Ge, Gt, MinLen
+from annotated_types import Ge, Gt
 from pydantic import (
     AfterValidator,
-    BeforeValidator,
     Field,
     PlainValidator,
-    ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
-    field_validator,
     model_validator,
 )
 
-from kfeat.data import Protocol
-from kfeat.data.sources import dataset_name
 from kfeat.errors import ConfigError
-from kfeat.experiments.component import Component, Line, Name, OneOrMany, Strict, map_components
+from kfeat.experiments.names import Line, Name, Strict
 from kfeat.experiments.quantities import SCORE
-from kfeat.experiments.selectors import Described, QuantityName, Selector, matches, switch_keys
-from kfeat.experiments.setting import Setting
-from kfeat.experiments.yaml import validation_error
-from kfeat.parameters import KeyPath, did_you_mean
+from kfeat.experiments.selectors import Described, QuantityName, Selector, matches
 
 _TIME = re.compile(r"(?P<bound><\s*)?(?P<number>\d+(?:\.(?P<decimals>\d+))?)\s*(?P<unit>[a-z]+)")
 _UNITS = {
@@ -261,223 +249,3 @@ class Claim(Explainable):
         if self.size and (not ends or ends != sorted(ends)):
             raise ValueError(f"size: expected [low, high], either end null if open (got {self.size})")
         return self
-
-
-Place = tuple[str, str, str]  # the component (or ""), the dataset, the kernel (or "")
-
-
-class Switch(Strict):
-    """A choice of the protocol: how well it is known, and by what evidence; `value` if no key holds it.
-
-    `key` is a key of `Trial.describe` (solver.C), or that of one component (solver.libsvm.C).
-    """
-
-    key: str
-    status: Literal["known", "inferred", "open"]
-    evidence: str
-    value: str | None = None
-
-
-@dataclass(frozen=True)
-class Value:
-    """One value of a switch, as plain JSON, where it holds, and whether it is the default."""
-
-    place: Place
-    value: Any
-    default: bool
-
-
-def choices(settings: Sequence[Setting]) -> dict[str, list[Value]]:
-    """Return every switch of the settings with its values, by the key without a component's name."""
-    values: dict[str, list[Value]] = {}
-    for setting in settings:
-        for source, kernel in product(setting.datasets, setting.kernels):
-            formula = kernel.label or kernel.formula
-            for key, name, value, default in _values(setting, kernel):
-                place = (name, dataset_name(source), "" if name in ("", kernel.name) else formula)
-                values.setdefault(key, []).append(Value(place, value, default))
-            values.setdefault("dataset", []).append(Value(("", "", ""), dataset_name(source), False))
-    return dict(sorted(values.items(), key=lambda item: _ORDER.index(item[0].partition(".")[0])))
-
-
-_ORDER = ("dataset", "protocol", "kernel", "map", "solver", "measure", "repeats")
-
-
-def _values(setting: Setting, kernel: Component) -> Iterator[tuple[str, str, Any, bool]]:
-    """Yield key, component, value and whether it is the default, for each choice of a setting on `kernel`."""
-    for protocol in setting.protocols:
-        for key, value in protocol.model_dump(mode="json").items():
-            default = getattr(protocol, key) == Protocol.model_fields[key].default
-            yield f"protocol.{key}", "", value, default
-    maps = setting.maps if setting.mapped_solvers or setting.measures else []
-    mapped = setting.mapped_solvers if setting.maps else []
-    solvers = [*mapped, *setting.exact_solvers, *setting.solvers.baseline]
-    parts = {"kernel": [kernel], "map": maps, "solver": solvers, "measure": setting.measures}
-    for part, items in parts.items():
-        for item in items:
-            yield part, "", item.name, False
-            for key in item.numeric():
-                value = map_components(item.parameters[key], Component.description)
-                yield f"{part}.{key}", item.name, value, key not in item.given
-    yield "repeats", "", setting.repeats, False
-
-
-def general(key: str) -> tuple[str, str | None]:
-    """Return a switch's key without a component's name, and that name, if it has one."""
-    part, *rest = key.split(".", 2)
-    return (f"{part}.{rest[1]}", rest[0]) if len(rest) == 2 else (key, None)
-
-
-def check_switches(switches: list[Switch]) -> list[Switch]:
-    """Return the switches; raises ValidationError for keys that are unknown or listed twice."""
-    if problems := list(_problems(switches)):
-        raise validation_error(problems)
-    return switches
-
-
-def _problems(switches: Sequence[Switch]) -> Iterator[tuple[KeyPath, str]]:
-    known = switch_keys() if switches else []
-    for i, switch in enumerate(switches):
-        if switch.key in [other.key for other in switches[:i]]:
-            yield (i, "key"), f"'{switch.key}' is listed twice"
-        if switch.value is not None and switch.key in known:
-            yield (i, "value"), f"the config itself holds the value of {switch.key}; leave it out"
-        if switch.value is None and switch.key not in known:
-            near = did_you_mean(switch.key, known)
-            needed = "a choice without a key needs a `value`"
-            yield (i, "key"), f"'{switch.key}' is not a key of an experiment{near}; {needed}"
-
-
-Quantities = Annotated[list[QuantityName], MinLen(1)]
-Axes = Annotated[
-    list[str],  # of which `true` is the y axis alone
-    BeforeValidator(
-        lambda value: ["y"] * value if isinstance(value, bool) else value,
-        json_schema_input_type=bool | list[str],
-    ),
-]
-
-
-class Column(Strict):
-    """A column of a paper's table: the cell of the line's setting, or with `over` the ratio over / for.
-
-    With `quickest`, `over` may select several cells: the one that maps and trains in the least time is used.
-    `show` is the quantity or the list of quantities of this column. `printed` has the paper's text for a
-    ratio, by line: one text for each quantity that the column shows, in the same order.
-    """
-
-    title: Line
-    cell: Selector = Field(alias="for")
-    over: Selector | None = None
-    quickest: bool = False
-    show: Annotated[Quantities, OneOrMany()] | None = None
-    printed: dict[str, Annotated[list[str], OneOrMany()]] = {}
-
-    @model_validator(mode="after")
-    def _printed_ratios(self) -> "Column":
-        if self.printed and self.over is None:
-            raise ValueError(
-                "`printed` is for a column with `over`; other columns take printed numbers from `reported`"
-            )
-        if self.quickest and self.over is None:
-            raise ValueError("`quickest` chooses among the cells of `over`, so the column needs `over`")
-        return self
-
-    def quantities(self, lines: Sequence[str]) -> Sequence[str]:
-        """Return the column's own quantities, or else those of the table's lines."""
-        return self.show or lines
-
-    def printed_ratio(self, name: str, quantity: str, lines: Sequence[str]) -> str | None:
-        """Return the paper's text for the ratio of a quantity on the line `name`; None if there is none."""
-        shown = list(self.quantities(lines))
-        return self.printed[name][shown.index(quantity)] if name in self.printed else None
-
-
-class TableLayout(Strict):
-    """A table in the form of the paper's: a line per setting, named by `lines`, and columns of methods.
-
-    `show` has the quantities of a setting; each has its own line.
-    """
-
-    lines: Literal["dataset", "kernel"]
-    columns: Annotated[list[Column], MinLen(1)]
-    show: Quantities = ["score", "fit"]
-
-    @model_validator(mode="after")
-    def _room(self) -> "TableLayout":
-        has_lines = any(column.show is None for column in self.columns)
-        for column in self.columns:
-            count = len(column.quantities(self.show))
-            if has_lines and count > len(self.show):
-                raise ValueError(
-                    f"the column '{column.title}' shows {count} quantities, and the table has "
-                    f"{len(self.show)} lines for each of its {self.lines}s: list more in its `show`"
-                )
-            for name, words in column.printed.items():
-                if len(words) != count:
-                    raise ValueError(
-                        f"the column '{column.title}' shows {count} quantities, and `printed` has "
-                        f"{len(words)} words for {name}"
-                    )
-        return self
-
-
-class ReferenceLine(Strict):
-    """A line across a figure at a value of a quantity, such as an error of 1, and its label in the legend."""
-
-    of: QuantityName = SCORE
-    at: float
-    label: Line
-
-
-class FigureLayout(Strict):
-    """A figure: `methods` (a line per method), `curves` of `y` against `x`, or the `ratios` of the table.
-
-    A figure of curves has one panel for each value of the keys in `rows` and `columns`; other differences are
-    in the legend. With `y` among the rows, the quantities are below each other, else side by side.
-    The points of a curve differ in `x`. If x is measured, they differ in the parameter `along`: for example,
-    errors against the seconds (`x: sample`) with `along: n_components`. A figure of methods shows the
-    score and the seconds of each phase, or the quantities `y` if they are given. A figure of ratios shows the
-    columns of the table that have `over`.
-    `log` names the logarithmic axes: x, y (or `true`), or some of the quantities `y`. `lines` are drawn
-    across. `numbers_from` names experiments whose printed numbers are marked beside the same cells, as the
-    experiment's own printed numbers always are; verdicts do not count them here.
-    """
-
-    kind: Literal["methods", "curves", "ratios"]
-    x: QuantityName = "n_components"
-    along: QuantityName | None = None
-    y: Quantities = ["score", "fit"]
-    rows: list[Literal["dataset", "kernel", "y"]] = ["dataset", "kernel"]
-    columns: list[Literal["dataset", "kernel"]] = []
-    log: Axes = []
-    lines: list[ReferenceLine] = []
-    numbers_from: list[Name] = []
-
-    @field_validator("log")
-    @classmethod
-    def _axes(cls, log: list[str], info: ValidationInfo) -> list[str]:
-        known = ["x", "y", *info.data.get("y", [])]
-        if unknown := [name for name in log if name not in known]:
-            raise ValueError(f"expected true, or some of {', '.join(known)} (got {unknown[0]})")
-        return log
-
-    @property
-    def abreast(self) -> int:
-        """Return how many panels of a setting are side by side: one for each quantity, or one."""
-        return 1 if "y" in self.rows else len(self.y)
-
-    def in_decades(self, name: str) -> bool:
-        """Return whether the axis of a quantity of `y` is logarithmic."""
-        return "y" in self.log or name in self.log
-
-
-def as_figure(value: Any) -> Any:
-    """Return a figure as a mapping, if it is given by its kind alone."""
-    return {"kind": value} if isinstance(value, str) else value
-
-
-Figure = Annotated[
-    FigureLayout,
-    BeforeValidator(as_figure, json_schema_input_type=Literal["methods", "curves", "ratios"] | FigureLayout),
-]

@@ -20,7 +20,8 @@ import joblib
 from kfeat.data import load_raw
 from kfeat.data.loading import is_kept
 from kfeat.errors import EngineError, KfeatError, StoreError
-from kfeat.experiments.plan import Again, Estimate, Trial, estimates, pending
+from kfeat.experiments.cost import Estimate, estimates
+from kfeat.experiments.plan import Again, Trial, pending
 from kfeat.experiments.row import Row, Store, ended
 from kfeat.experiments.trial import header
 from kfeat.experiments.worker import Worker, WorkerOptions, give_to_worker

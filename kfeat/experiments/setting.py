@@ -11,7 +11,9 @@ from kfeat.data.dataset import Task
 from kfeat.data.generators import LargeQuadric
 from kfeat.data.sources import OwnSource, entry
 from kfeat.errors import ConfigError, KfeatError
-from kfeat.experiments.component import Component, Entry, Grids, Memory, OneOrMany, Strict, one_line
+from kfeat.experiments.component import Component, Entry, Memory
+from kfeat.experiments.grids import Grids, OneOrMany
+from kfeat.experiments.names import Strict, one_line
 from kfeat.experiments.yaml import validation_error
 
 TaskOf = Callable[[Source], Task | None]

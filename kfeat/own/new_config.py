@@ -16,7 +16,7 @@ from kfeat.data.formats.tables import roles
 from kfeat.data.inspection import class_counts, columns_of, table_of, useless
 from kfeat.data.protocol import split_indices
 from kfeat.errors import ConfigError, DataError
-from kfeat.experiments.component import experiment_name, one_line
+from kfeat.experiments.names import experiment_name, one_line
 from kfeat.kernels import Gaussian
 from kfeat.survey.advice import RULE, Advice
 from kfeat.text import counted, in_yaml, plain

@@ -33,8 +33,9 @@ from kfeat.data.protocol import All, Validation, drawn, split_indices, with_rows
 from kfeat.data.sources import dataset_name
 from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.clock import environment
-from kfeat.experiments.component import Component, experiment_name, map_components, read_component
+from kfeat.experiments.component import Component, map_components, read_component
 from kfeat.experiments.config import Experiment
+from kfeat.experiments.names import experiment_name
 from kfeat.experiments.plan import Trial, digest
 from kfeat.experiments.run import planned
 from kfeat.experiments.schedule import physical_cores

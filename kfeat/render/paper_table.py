@@ -13,14 +13,8 @@ from kfeat.analysis.names import SIZE, Names
 from kfeat.analysis.statistics import Interval, ratio_interval
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment, load_experiment
-from kfeat.experiments.paper import (
-    Column,
-    FigureLayout,
-    ReportedNumber,
-    TableLayout,
-    reported_numbers,
-    seconds_printed,
-)
+from kfeat.experiments.layout import Column, FigureLayout, TableLayout
+from kfeat.experiments.paper import ReportedNumber, reported_numbers, seconds_printed
 from kfeat.experiments.plan import every_trial
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.run import neighbour_path

@@ -14,7 +14,8 @@ from kfeat.analysis.names import Names, formulas
 from kfeat.data.sources import dataset_name
 from kfeat.errors import ConfigError, StoreError
 from kfeat.experiments.config import Experiment, load_experiment
-from kfeat.experiments.paper import PRINTED_TIMES, TableLayout
+from kfeat.experiments.layout import TableLayout
+from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
 from kfeat.experiments.row import Row, write_rows

@@ -14,7 +14,8 @@ from kfeat.analysis.names import Names
 from kfeat.analysis.numbers import Reproduction, reproduction
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.paper import Place, Reported, Switch, Value, choices, general
+from kfeat.experiments.paper import Reported
+from kfeat.experiments.switches import Place, Switch, Value, choices, general
 from kfeat.render.table import MISSING, Table
 from kfeat.text import counted, plain
 

@@ -70,19 +70,19 @@ def solvers() -> Iterable[Row]:
         svms = {"kfeat": Newton(C=1.0, eps=1e-3), "other": Liblinear(C=1.0, solver_type=2, eps=1e-3)}
         yield compared(
             side_by_side({name: partial(solver.fit, Z, rough % 2) for name, solver in svms.items()}),
-            "kfeat", "other", f"{shape}, C = 1", "Newton : LIBLINEAR -s 2",
+            "kfeat", "other", f"{shape}, C = 1", "Newton on sparse features : LIBLINEAR -s 2",
         )  # fmt: skip
         y, alphas = rough - rough.mean(), 10.0 ** np.arange(-3, 4)
         doubles = Z.astype(np.float64)
         damped = [partial(lsmr, doubles, y, damp=np.sqrt(alpha), atol=1e-6, btol=1e-6) for alpha in alphas]
         yield compared(
             side_by_side({"kfeat": partial(Ridge(alpha=1.0).fit, Z, y), "other": damped[3]}),
-            "kfeat", "other", f"{shape}, alpha = 1", "Ridge : LSMR",
+            "kfeat", "other", f"{shape}, alpha = 1", "Ridge on sparse features : LSMR",
         )  # fmt: skip
         path = partial(RidgeCV(alpha_min=1e-3, alpha_max=1e3).fit, Z, y)
         yield compared(
             side_by_side({"kfeat": path, "other": lambda: [solve() for solve in damped]}),
-            "kfeat", "other", f"{shape}, seven alphas", "RidgeCV with its folds : LSMR without",
+            "kfeat", "other", f"{shape}, seven alphas", "RidgeCV on sparse features : LSMR without folds",
         )  # fmt: skip
 
 

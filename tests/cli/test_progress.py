@@ -11,7 +11,8 @@ from kfeat.cli.bars import Bars
 from kfeat.cli.progress import AROUND, Lines, TimeLeft, names
 from kfeat.errors import KfeatError
 from kfeat.experiments.config import load_experiment
-from kfeat.experiments.plan import Estimate, plan
+from kfeat.experiments.cost import Estimate
+from kfeat.experiments.plan import plan
 from kfeat.experiments.schedule import Event
 from tests.cells import fake_row
 

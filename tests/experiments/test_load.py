@@ -10,8 +10,8 @@ import pytest
 
 from kfeat.analysis.cells import summarise
 from kfeat.errors import ConfigError
-from kfeat.experiments.component import experiment_name
 from kfeat.experiments.config import load_experiment
+from kfeat.experiments.names import experiment_name
 from kfeat.experiments.paper import reported_numbers
 from kfeat.experiments.plan import plan
 from kfeat.render.paper_table import paper_table, paper_table_notes

@@ -9,7 +9,7 @@ import kfeat.batches
 from kfeat.errors import ConfigError
 from kfeat.experiments.clock import peak_memory_mb, reset_peak_memory
 from kfeat.experiments.config import load_experiment
-from kfeat.experiments.plan import work_of
+from kfeat.experiments.cost import work_of
 from tests import cells
 from tests.cells import run
 

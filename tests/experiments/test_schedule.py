@@ -11,7 +11,8 @@ from kfeat.cli.progress import Quiet
 from kfeat.data.generators import Dense, LargeQuadric
 from kfeat.errors import DataError, StoreError
 from kfeat.experiments.config import load_experiment
-from kfeat.experiments.plan import Estimate, pending, plan
+from kfeat.experiments.cost import Estimate
+from kfeat.experiments.plan import pending, plan
 from kfeat.experiments.row import LOCK, Store, gathered_rows, read_rows
 from kfeat.experiments.run import run_trials
 from kfeat.experiments.schedule import ExperimentRun, Scheduler

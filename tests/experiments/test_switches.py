@@ -4,7 +4,7 @@ from functools import partial
 import pytest
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.paper import choices
+from kfeat.experiments.switches import choices
 from tests.switches import SWITCHED
 
 

@@ -17,7 +17,7 @@ from kfeat.analysis.cells import Cell, grouped
 from kfeat.analysis.names import Names, formulas
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.paper import FigureLayout
+from kfeat.experiments.layout import FigureLayout
 from kfeat.render.figures.marks import (
     COLOURS,
     DASHES,

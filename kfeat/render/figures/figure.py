@@ -17,7 +17,8 @@ from kfeat.analysis.names import Names, formulas
 from kfeat.analysis.statistics import Summary
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.paper import PRINTED_TIMES, Column, FigureLayout, ReferenceLine, TableLayout
+from kfeat.experiments.layout import Column, FigureLayout, ReferenceLine, TableLayout
+from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.figures.curves import curves
 from kfeat.render.figures.marks import (

@@ -23,7 +23,8 @@ from matplotlib.ticker import FixedLocator, NullFormatter
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.statistics import Summary
-from kfeat.experiments.paper import PRINTED_TIMES, ReferenceLine
+from kfeat.experiments.layout import ReferenceLine
+from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.notes import scores
 from kfeat.render.paper_table import Printed
