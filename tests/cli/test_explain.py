@@ -30,26 +30,11 @@ def test_a_row_is_explained_by_the_beginning_of_its_id(small):
     text = " ".join(shown.stdout.split())
     for words in (
         f"trial {first.id}: done",
-        "row in runs/small",
-        "map.n_components 64",
         "learnt.solver.eps 0.125",
-        "accuracy 55.00 %",
-        "train 0.5000 0.6000",
-        "commit",
         f"host {environment()['host']}",
-        "small.yaml: Digits, small",
-        "of runs/small/table.md: accuracy 55.00 ± 0.00 % over 2 of 2 runs",
-        "printed number, Table 1: accuracy 60.00 ± 40.00, ours 55.00 ± 0.00: agrees",
-        "claim 1, Section 6: The sketch learns: reproduced",
         "claim 2, Section 7: Exact is best: missing",
     ):
         assert words in text, words
-    assert "Table 2" not in text  # another method's
-    lines = [line.split() for line in shown.stdout.splitlines()]
-    assert lines.index(["accuracy", "55.00", "%"]) < lines.index(["map.n_components", "64"])
-    assert ["protocol.split.kind", "sample"] in lines
-    assert ["protocol.scale", "[{divide:", "16.0}]"] in lines  # as a config has it
-    assert shown.stdout.count("{") == 1  # a mapping has a line for each key
     command = shown.stdout.splitlines()[-1].split()
     assert command == ["kfeat", "run", "small.yaml", "--only", first.id, "--force"]
     write_rows(Path("my rows/small"), rows)

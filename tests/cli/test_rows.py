@@ -25,18 +25,6 @@ def small(write):
     return path
 
 
-def test_a_table_has_what_differs_and_says_what_is_the_same(small):
-    shown = succeed("rows", small)
-    header, _, *lines = shown.stdout.split("\n\n")[0].splitlines()
-    assert len(lines) == 5
-    assert header.split()[:4] == ["id", "status", "repeat", "map"]
-    assert [line.split()[0] for line in lines] == [trial.id for trial in planned(small)]
-    assert "50.00" in lines[0]  # per cent, with the digits of every table
-    assert "the same in all 5 rows" in shown.stdout
-    assert "dataset = digits" in shown.stdout
-    assert "map.n_components" in kfeat("rows", "show", small, "--where", f"id={planned(small)[0].id}").stdout
-
-
 @pytest.mark.parametrize(
     ("wheres", "number"),
     [

@@ -331,7 +331,7 @@ def test_a_regression_has_its_own_score(write):
         "solvers={mapped: {name: ridge}, exact: {name: kernel_ridge}}",
     )
     words = [word for change in changes for word in ("--set", change)]
-    assert "relative error" in succeed("run", write(), "-q", *words).stdout
+    assert "relative error" in succeed("run", write(), "-q", "--repeats", "1", *words).stdout
 
 
 def test_files_of_the_wrong_task_are_refused_before_any_trial(tmp_path):

@@ -22,11 +22,12 @@ def replace_files(folder, names, error=None):
             raise error
 
 
+@pytest.mark.usefixtures("figures_of_words")
 def test_reports_are_written_whole_and_known_to_be_current(experiment, make_cells, tmp_path):
     cells = make_cells([0.84, 0.86])
     assert not is_current(experiment, cells, tmp_path / "a")
     write_report(experiment, cells, tmp_path / "a")
-    assert all((tmp_path / "a" / name).stat().st_size > 100 for name in FILES)
+    assert all((tmp_path / "a" / name).stat().st_size for name in FILES)
     assert is_current(experiment, cells, tmp_path / "a")
     assert not is_current(experiment, make_cells([0.84, 0.87]), tmp_path / "a")
     write_report(experiment, cells, tmp_path / "b")

@@ -8,7 +8,7 @@ from kfeat.analysis.cells import Shown
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.render.paper_table import paper_table, paper_table_notes, shown
-from kfeat.render.report import render, render_csv
+from kfeat.render.report import render
 from kfeat.render.table import factor_text, time
 from tests.cells import cells_with, fake_row
 
@@ -108,78 +108,6 @@ def nothing(trial):
     return None
 
 
-def test_a_table_as_the_paper_prints_it(two_kernels):
-    experiment = two_kernels()
-    cells = cells_with(experiment, row)
-    text = render(experiment, cells, "markdown")
-    assert text.startswith("""\
-# Digits, small
-
-| kernel         |   κ + LIBSVM |   paper |             TS |          paper |    TS + Newton |
-|:---------------|-------------:|--------:|---------------:|---------------:|---------------:|
-| <x, y>^2       |      90.00 % |       – | 85.00 ± 1.41 % |              – | 85.00 ± 1.41 % |
-|                |   10.0 mins¹ |       – |       8.1 secs |              – |       2.1 secs |
-| (1 + <x, y>)^2 |      90.00 % | 90.00 % | 85.00 ± 1.41 % | 85.00 ± 0.50 % | 85.00 ± 1.41 % |
-|                |   10.0 mins¹ |  1 hour |       8.1 secs |        < 1 sec |       2.1 secs |
-
-## All cells
-
-| kernel         | method """)
-    assert "| Random Maclaurin, Newton " in text
-    assert "- Lines of each kernel: score; CPU time of mapping and training.\n" in text
-    first, _, rest = render(experiment, cells, "terminal").partition("\nAll cells\n")
-    assert ("κ + LIBSVM" in first, "κ + LIBSVM" in rest) == (True, False)
-    assert "Random Maclaurin, LIBLINEAR" in rest
-
-
-def test_latex_has_spanning_headers_and_mathematics(two_kernels):
-    experiment = two_kernels()
-    text = render(experiment, cells_with(experiment, row), "latex")
-    lines = [" ".join(line.split()) for line in text.splitlines() if not line.startswith("%")]
-    assert lines[:17] == [
-        r"\begin{table}",
-        r"\centering\footnotesize\setlength{\tabcolsep}{4pt}",
-        r"\caption{Digits, small}",
-        r"\label{tab:small}\smallskip",
-        r"\begin{tabular}{@{}lrrrrr@{}}",
-        r"\toprule",
-        r"& \multicolumn{2}{c}{$\kappa$ + LIBSVM} & \multicolumn{2}{c}{TS} & "
-        r"\multicolumn{1}{c}{TS + Newton} \\",
-        r"\cmidrule(lr){2-3} \cmidrule(lr){4-5} \cmidrule(lr){6-6}",
-        r"kernel & kfeat & paper & kfeat & paper & kfeat \\",
-        r"\midrule",
-        r"$\langle x,y\rangle^2$ & 90.00 \% & -- & 85.00 $\pm$ 1.41 \% & -- & 85.00 $\pm$ 1.41 \% \\",
-        r"& 10.0 mins$^1$ & -- & 8.1 secs & -- & 2.1 secs \\",
-        r"\addlinespace $(1+\langle x,y\rangle)^2$ & 90.00 \% & 90.00 \% & 85.00 $\pm$ 1.41 \% & "
-        r"85.00 $\pm$ 0.50 \% & 85.00 $\pm$ 1.41 \% \\",
-        r"& 10.0 mins$^1$ & 1 hour & 8.1 secs & $<$ 1 sec & 2.1 secs \\",
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-
-
-def test_ratios_stand_beside_the_printed_ones(two_kernels):
-    printed = "printed: {'<x, y>^2': 1600×, '<x, y>^3': 2×}"
-    training = f"title: training, {NEWTON}, over: {{map: tensor_sketch, solver: liblinear}}, show: train"
-    experiment = two_kernels(table_of(f"{SPEED_UP}, {printed}", training))
-    assert lines_of(experiment) == [
-        ("<x, y>^2", "286×¹ [210, 389]", "1600×", "4× [3.13, 5.11]"),
-        ("(1 + <x, y>)^2", "286×¹ [210, 389]", "–", "4× [3.13, 5.11]"),
-    ]
-    assert {
-        "exact / TS: ratio of CPU time of mapping and training; in brackets its 95 % interval.",
-        "exact / TS: the paper's number for <x, y>^3 has no line in this plan.",
-    } < {*said_of(experiment)}
-
-
-def test_a_column_of_its_own_quantity_stands_on_that_line(two_kernels):
-    live = "title: live, for: {map: random_maclaurin, solver: newton}, show: live"
-    score, seconds, *_ = lines_of(two_kernels(table_of(f"title: TS, {NEWTON}", SPEED_UP, live)))
-    assert score == ("<x, y>^2", "85.00 ± 1.41 %", "", "60")
-    assert seconds == ("", "2.1 secs", "286×¹ [210, 389]", "")
-
-
 @pytest.mark.parametrize(
     ("kind", "timed", "lines"),
     [
@@ -253,29 +181,6 @@ def test_large_ratios_have_no_exponent():
     assert shown(one.over(bound), factor_text) == "< 0.0167×"
     assert shown(Shown(8.07, busy=True).over(one), factor_text) == "~8.07×"
     assert shown(Shown(60.0, True, "> "), time) == "> ~1.0 mins"
-
-
-def kar_row(trial):
-    """H0/1 is the quickest."""
-    times = 10.0 if trial.map is None else 1.0 if trial.map.parameters["h01"] else 2.0
-    return timed(trial, 0.99, {"train": 2 * times, "predict": times})
-
-
-def test_accuracy_both_times_both_speed_ups_and_d_stand_beside_the_papers(load_text):
-    experiment = load_text(KAR)
-    columns = [*zip(*lines_of(experiment, kar_row), strict=True)][1:]
-    assert columns == [
-        ("99.00 %", "20.0 secs", "10.0 secs", "–"), ("99.90 %", "18.6s", "3.37s", "–"),
-        ("99.00 ± 0.00 %", "4.0 secs", "2.0 secs", "500"), ("99.70 %", "3.96s", "0.63s", "500"),
-        ("", "5× [3.91, 6.39]", "5× [3.91, 6.39]", ""), ("", "4.7×", "5.3×", ""),
-        ("99.00 ± 0.00 %", "2.0 secs", "1.0 secs", "100"), ("98.20 %", "0.49s", "0.1s", "100"),
-        ("", "10× [7.83, 12.8]", "10× [7.83, 12.8]", ""), ("", "38×", "33×", ""),
-    ]  # fmt: skip
-    said = "RF speed-up: ratio of CPU time of mapping and training and of CPU time of mapping and predicting"
-    assert any(note.startswith(said) for note in said_of(experiment, kar_row))
-    header = render_csv(experiment, cells_with(experiment, kar_row)).splitlines()[0]
-    assert '"ratio: RF speed-up, fit"' in header
-    assert '"ratio: RF speed-up, test"' in header
 
 
 @pytest.mark.parametrize(

@@ -86,12 +86,6 @@ def test_a_table_names_the_kernel_caches_that_differ_on_the_same_data(write):
     assert line.count("7,018 MB") == line.count("11,664 MB") == 1
 
 
-def test_the_note_on_times_tells_of_geometric_means_where_there_are_several_runs(experiment, make_cells):
-    words = "is one of geometric means over the timed runs"
-    assert words in " ".join(notes(experiment, make_cells([0.8, 0.8])))
-    assert words not in " ".join(notes(experiment, make_cells([0.8])))
-
-
 def test_every_reason_of_a_failure_is_told_once(experiment, trials, make_rows):
     rows = make_rows([0.8] * 4)
     for row, reason in zip(
@@ -131,13 +125,6 @@ def test_a_stopped_trial_alone_is_something_to_judge_and_its_machine_is_named(ex
     assert judgement.seconds == 90
 
 
-def test_a_table_says_for_what_its_data_stand_in(write, make_cells):
-    path = write("stand_ins: {digits: Gisette, mnist: Another}\n")
-    said = notes(load_experiment(path), make_cells([0.84]))
-    assert "digits: a stand-in for Gisette." in said
-    assert not any("Another" in line for line in said)
-
-
 def test_the_best_map_is_compared_with_the_exact_svm(make_cells):
     line = closing_line(make_cells([0.85, 0.87], exact=0.88))
     assert line == (
@@ -147,13 +134,3 @@ def test_the_best_map_is_compared_with_the_exact_svm(make_cells):
     assert "of ~0.333×" in (closing_line(make_cells([0.85], timed=False)) or "")
     for cells in (make_cells([0.85], exact=None), make_cells([], exact=0.9), []):  # nothing to compare
         assert closing_line(cells) is None
-
-
-def test_repeats_without_a_draw_that_disagree_are_told(write):
-    experiment = load_experiment(write(), ["exact_repeats=2"])
-    cells = cells_with(experiment, lambda trial: fake_row(trial, 0.7 + 0.0625 * trial.repeat))
-    assert records(experiment, cells)[0]["accuracy (%)"] == "73.12"
-    assert [line for line in cautions(experiment, cells) if "draw nothing" in line] == [
-        "exact, LIBSVM: its runs draw nothing and should score the same, but have 70 and 76.25. The table "
-        "shows their mean; take it for a defect until the reason is known."
-    ]

@@ -3,7 +3,6 @@ import pytest
 from kfeat.analysis.judgement import in_short, judge_experiment
 from kfeat.experiments.paper import Claim
 from kfeat.render.overview import passes, tally_lines, terminal
-from kfeat.render.table import LONGEST
 from scripts.scoreboards import not_explained, papers, scoreboard_markdown
 
 CLAIM = {"text": "TS is good", "where": "Section 6", "value": {"map": "tensor_sketch"}}
@@ -85,19 +84,6 @@ def test_what_is_lost_is_missing(experiment, make_cells):
         for _ in range(2)
     ]
     assert "printed, but lost in the copies that there are: 2: 2 missing" in tally_lines(twice)
-
-
-def test_what_differs_is_listed_with_both_sizes_and_the_explanation(judgements):
-    text = terminal(judgements)
-    assert (
-        "holds in direction, not in size: Section 6: TS is good: ours 85.00 [84.74, 85.26]; paper 90 %"
-        in text
-    )
-    assert "not reproduced, explained: Section 6: TS is good" in text
-    assert "      Since a < b | c. Evidence: paper/first#cold (reproduced)." in text
-    assert "missing: all of it; `kfeat run " in text
-    # The command names the config's file, whose folder a test does not choose.
-    assert max(len(line) for line in text.splitlines() if "kfeat run" not in line) <= LONGEST
 
 
 def test_the_check_passes_unless_something_is_wrong_or_nothing_is_there(

@@ -156,15 +156,6 @@ def test_latex_is_a_table_of_a_paper(load, tmp_path):
         subprocess.run([latex, "-halt-on-error", "paper.tex"], cwd=tmp_path, check=True, capture_output=True)
 
 
-def test_each_setting_has_its_best_map_in_bold(load):
-    experiment = load(replacements={"gamma: 0.05": "gamma: [0.05, 0.1]"})
-    cells = cells_with(experiment, row)
-    text = render(experiment, cells, "latex")
-    check_latex(text)
-    assert text.count(r"\textbf{") == 2
-    assert "textbf" not in render(experiment, cells, "markdown")
-
-
 def test_many_tables_do_not_exceed_what_latex_can_keep(load, monkeypatch):
     experiment = load(replacements={"gamma: 0.05": f"gamma: {[i / 10 for i in range(1, 10)]}"})
     text = render(experiment, cells_with(experiment, row), "latex")

@@ -1,6 +1,5 @@
 """The verdicts on one experiment, for the terminal and in Markdown, of odd numbers too."""
 
-import re
 import warnings
 from dataclasses import replace
 
@@ -13,7 +12,7 @@ from kfeat.experiments.quantities import SCORE
 from kfeat.render.overview import terminal
 from kfeat.render.report import PUBLISHED, render, write_report
 from kfeat.render.table import LONGEST
-from kfeat.render.verdicts import beside, claim_notes, scoreboard, verdicts_markdown
+from kfeat.render.verdicts import claim_notes, scoreboard
 from tests.cells import fake_row
 
 CLAIMS = [
@@ -107,53 +106,6 @@ def test_the_text_fits_a_terminal(experiment, make_cells, words):
     long = claim(text="As we say " * words, **more)
     text, _ = shown(experiment.model_copy(update={"claims": [long]}), make_cells([0.85, 0.853]), {})
     assert max(map(len, text.splitlines())) <= LONGEST + 2
-
-
-@pytest.mark.usefixtures("figures_of_words")
-def test_the_markdown_of_a_table_ends_with_the_verdicts(experiment, make_cells, tmp_path):
-    because = {"above": 86, "explanation": "Since a < b | c.", "evidence": [f"{experiment.name}#cold"]}
-    cold = {"id": "cold", "kind": "own", "above": 80, "bound_before": "above 90"}
-    claiming = experiment.model_copy(update={"claims": [claim(**because), claim(**cold)]})
-    write_report(claiming, make_cells([0.85, 0.8501]), tmp_path / experiment.name)
-    text = (tmp_path / experiment.name / "table.md").read_text()
-    assert text.startswith(f"# {experiment.title}")
-    numbers, claimed = text.split("\n## Printed numbers\n\n")[1].split("\n## Claims\n\n")
-    numbers, times = numbers.split("\n## Printed deviations and times\n\n")
-    assert "| Tensor Sketch" in numbers
-    assert "- agrees: the whole 95 % interval of the difference lies within " in numbers
-    assert re.search(r"\| Tensor Sketch +\| 0.01 +\| 0.50 +\| 0.0141× \[.*\| narrower", times)
-    assert re.search(r"\| exact, LIBSVM .*\| 1 hour +\| 0.000139× \[.*\| quicker", times)
-    for words in (
-        "| 1. TS is good | Section 6              | 85.00 [",
-        "| 2. TS is good | Section 6, kfeat's own | 85.00 [",
-        "- 2. The bound was set after the rows were seen; before: above 90",
-        "not reproduced, explained |",
-        f"- 1. Since a &lt; b \\| c. Evidence: {experiment.name}#cold (reproduced).",
-    ):
-        assert words in claimed
-
-
-def test_a_printed_test_time_has_columns_of_its_own(experiment, make_cells):
-    cells = make_cells([0.85, 0.8501])
-    before = judge_experiment(experiment, cells, {})
-    assert len(beside(before).headers) == 10
-    first, second = experiment.reported.numbers
-    numbers = [first.model_copy(update={"test_time": "0.8 s"}), second]
-    cells = [
-        replace(cell, printed={"score": numbers[0]}) if cell.printed.get("score") is first else cell
-        for cell in cells
-    ]
-    after = judge_experiment(printing(experiment, numbers), cells, {})
-    assert beside(after).headers[5:] == [
-        "map + train", "runs", "paper's time", "ours / paper's", "its verdict",
-        "test", "runs", "paper's test time", "ours / paper's", "its verdict",
-    ]  # fmt: skip
-    exact, sketch = beside(after).lines
-    assert [exact[:10], sketch[:10]] == beside(before).lines
-    assert (exact[10:13], exact[14]) == (["0.5 secs", "1", "0.8 s"], "alike")
-    assert sketch[10:] == ["1.0 secs", "2", "–", "–", "–"]
-    assert "| 0.8 s " in verdicts_markdown(after)
-    assert scoreboard(after, experiment.path).count("0.8 s ") == 1
 
 
 def reported(experiment, trials, rows, folder):
