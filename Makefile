@@ -9,7 +9,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --max
 
 .DEFAULT_GOAL := help
 .PHONY: help quickstart test test-slow fuzz lint format data reproduce-fast reproduce-all reproduce-papers \
-	reproduce-survey reproduce-own check bench docs clean
+	reproduce-survey reproduce-own check pages bench docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -84,6 +84,13 @@ reproduce-own: $(READY)  ## run kfeat's other experiments
 
 check: $(READY)  ## the scoreboard: every printed number and claim of the papers, and what is published
 	$(BIN)/kfeat check --all
+
+# The texts that configs quote come before the tables that show them, and these before the pages that show the tables.
+pages: $(READY)  ## make all pages of results/ and docs/ anew from the published rows; ALL=1 also draws every figure
+	$(BIN)/python -m scripts.study answers $(if $(ALL),--all)
+	$(BIN)/python -m scripts.readme
+	$(BIN)/python -m scripts.redraw $(if $(ALL),--all)
+	$(BIN)/python -m scripts.readme
 
 bench: $(READY)  ## speed beside what people use now, in about 20 minutes; pages in runs/bench/
 	$(BIN)/python -m scripts.bench --save runs/bench

@@ -1,7 +1,7 @@
-"""Bring README files, docs/ and the texts of configs up to date with results/: `python -m scripts.readme`.
+"""Bring README files, docs/ and the texts of configs up to date with results/, a part of `make pages`.
 
 In a config, `# quote TEMPLATE` in the line above an `explanation` or `unexplained` makes its text, in
-quotation marks; `python -m scripts.redraw` and this once more then show it on the pages.
+quotation marks, which published tables show once they are drawn again.
 
 The blocks of pages, each up to `<!-- end -->`:
 

@@ -1,7 +1,7 @@
-"""Draw the published reports anew from their rows: `python -m scripts.redraw`, after a change of the rules.
+"""Draw the published reports anew from their rows, a part of `make pages`.
 
 Only those are drawn whose tables are not what kfeat makes of the rows today; with --all every one, for a
-change of figures. No row changes. Then `python -m scripts.readme` brings the README files up to date.
+change of figures. No row changes.
 """
 
 import click

@@ -1,7 +1,8 @@
 """The study of configs/survey/plan.md: `python -m scripts.study traits`, `cells` and `answers`.
 
 `traits` learns the density and the spread of each data set from its files, `cells` writes what comes with
-kfeat from the published rows, and `answers` results/survey/study.md and its figures.
+kfeat from the published rows, and `answers`, a part of `make pages`, results/survey/study.md with its
+figures.
 """
 
 import json
@@ -58,7 +59,8 @@ def rows_below(pattern: str, folder: Path = ROWS) -> list[dict[str, Any]]:
 @click.command()
 @click.argument("step", type=click.Choice(["traits", "cells", "answers"]))
 @click.option("--out", default="kfeat/survey", type=click.Path(path_type=Path))
-def study(step: str, out: Path) -> None:
+@click.option("--all", "every", is_flag=True, help="Draw the figures though the page is as it was.")
+def study(step: str, out: Path, every: bool) -> None:
     """Write what comes with kfeat from the study, or its answers."""
     if step == "traits":
         access = {"mirror": os.environ.get("KFEAT_MIRROR"), "offline": False}
@@ -68,8 +70,10 @@ def study(step: str, out: Path) -> None:
     chosen, found = choices(rows_below("choices_*")), results(rows_below("study_*"))
     if step == "answers":
         of = (found, chosen, errors(rows_below("study_errors")), shipped("traits").set_index("dataset"))
-        (ROWS / "study.md").write_text(page(*of), encoding="utf-8")
-        figures(found, chosen, ROWS)
+        answers, text = ROWS / "study.md", page(*of)
+        if every or answers.read_text(encoding="utf-8") != text:
+            answers.write_text(text, encoding="utf-8")
+            figures(found, chosen, ROWS)
         return
     for name, lines in {"study": found, "rules": results(rows_below("rules_of_the_study"))}.items():
         table = cells(lines, chosen)

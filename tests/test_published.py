@@ -15,7 +15,7 @@ from kfeat.render.report import published_files, texts
 from scripts import readme
 
 ROOT = Path(__file__).parents[1]
-HOW = "its rows make another today; `python -m scripts.redraw` draws it"
+HOW = "its rows make another today; `make pages` draws it"
 SCORES = ("predictions", "accuracy", "relative_error", "kernel_error", "failure_rate")
 
 

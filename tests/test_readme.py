@@ -1,6 +1,7 @@
 """What the README files and the pages of docs/ show must work as it stands."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import click
@@ -133,7 +134,13 @@ def test_its_tables_are_those_of_the_results(page, monkeypatch):
     text = text_of(page)
     line = re.search(r"<!-- \w+[^\n]*-->\n(\|[^\n]*)", text)
     changed = text.replace(line[1], line[1].upper()) if line else text
-    assert updated(changed, page) == text, "run python -m scripts.readme"
+    assert updated(changed, page) == text, "`make pages` makes it anew"
+
+
+def test_one_command_makes_the_texts_of_configs_then_tables_then_the_pages_that_show_them():
+    made = subprocess.run(["make", "-n", "pages"], cwd=ROOT, capture_output=True, text=True, check=True)
+    steps = re.findall(r"python -m (scripts\.\w+)", made.stdout)
+    assert steps == ["scripts.study", "scripts.readme", "scripts.redraw", "scripts.readme"]
 
 
 def test_the_page_of_a_paper_is_short_and_shows_everything_published():

@@ -270,4 +270,4 @@ def test_every_number_of_the_answers_is_that_of_the_published_rows(monkeypatch):
     found, own, wrong = (study.rows_below(name) for name in ("study_*", "choices_*", "study_errors"))
     traits = shipped("traits").set_index("dataset")
     text = page(results(found), choices(own), study.errors(wrong), traits)
-    assert text == (study.ROWS / "study.md").read_text()
+    assert text == (study.ROWS / "study.md").read_text(), "`make pages` makes it anew"
