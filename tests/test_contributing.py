@@ -2,11 +2,13 @@
 
 import re
 import sys
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 import yaml
 from sklearn.utils.estimator_checks import check_estimator
@@ -29,8 +31,11 @@ from kfeat.render.report import FILES, check_report, write_report
 from kfeat.solvers import SOLVERS
 from tests import test_kernels
 from tests.cells import run
+from tests.golden.experiments import made
+from tests.golden.test_golden import changes
 
-PAGE = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 REGISTRIES = {
     "kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES,
 }  # fmt: skip
@@ -43,8 +48,20 @@ def section(title):
 def blocks(title, language):
     """The blocks of a language in a section, by the file that their first line names."""
     found = re.findall(rf"^```{language}\n# (\S+)\n(.*?)^```$", section(title), re.M | re.S)
-    assert len(dict(found)) == len(found) > 0
+    assert len(dict(found)) == len(found)
     return dict(found)
+
+
+def edited(place, diff):
+    """The text of a file, or of the map of this page, with the lines of a block taken out and put in."""
+    path = ROOT / place
+    text = path.read_text(encoding="utf-8") if path.exists() else blocks("A map", "python")[place]
+    for hunk in diff.split("@@\n"):
+        lines = hunk.splitlines(keepends=True)
+        before, after = ("".join(line[1:] for line in lines if line[0] in signs) for signs in (" -", " +"))
+        assert text.count(before) == 1, before
+        text = text.replace(before, after)
+    return text
 
 
 @pytest.fixture(autouse=True)
@@ -60,13 +77,14 @@ def _restored():
 
 @pytest.fixture
 def recipe(monkeypatch):
-    """Carry out a section: import its Python blocks as the modules that they name, and run their tests."""
+    """Carry out a section: import its blocks as the modules that they name or change, and run their tests."""
 
     def carry_out(title):
-        for place, code in blocks(title, "python").items():
+        whole = {place: edited(place, diff) for place, diff in blocks(title, "diff").items()}
+        for place, code in {**blocks(title, "python"), **whole}.items():
             name = place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
             module = ModuleType(name)
-            if find_spec(name):  # lines to add to a file
+            if place not in whole and find_spec(name):  # lines to add to a file
                 vars(module).update(vars(import_module(name)))
             else:
                 monkeypatch.setitem(sys.modules, name, module)
@@ -95,11 +113,12 @@ def first_row(experiment):
     return run(planned(experiment)[0])
 
 
-@pytest.mark.parametrize("part", REGISTRIES)
-def test_a_new_class_has_the_defaults_that_the_page_enters(part, recipe):
-    recipe(f"A {part}")
-    entered = yaml.safe_load(blocks(f"A {part}", "yaml")["tests/experiments/defaults.yaml"])
-    ((name, versions),) = entered[part].items()
+@pytest.mark.parametrize("title", [*(f"A {part}" for part in REGISTRIES), "A parameter of a map"])
+def test_a_class_has_the_defaults_that_the_page_enters(title, recipe):
+    recipe(title)
+    entered = yaml.safe_load(blocks(title, "yaml")["tests/experiments/defaults.yaml"])
+    ((part, classes),) = entered.items()
+    ((name, versions),) = classes.items()
     cls = REGISTRIES[part][name]
     fields = parameter_model(cls).model_fields
     numeric = Component(name, cls, {}, dict.fromkeys(fields)).numeric()
@@ -111,6 +130,32 @@ def test_a_new_class_has_the_defaults_that_the_page_enters(part, recipe):
 def test_a_new_estimator_passes_scikit_learn_s_checks(part, name, recipe):
     recipe(f"A {part}")
     check_estimator(REGISTRIES[part][name]())
+
+
+def test_a_new_parameter_leaves_the_ids_and_features_of_old_rows(recipe, write, monkeypatch):
+    projections = ["maps=[{name: random_projection, n_components: 20}]", "kernel={name: linear}"]
+    X = np.random.default_rng(0).standard_normal((5, 9))
+    recipe("A map")
+    old = [trial.id for trial in planned(load_experiment(write(), projections))]
+    features = MAPS["random_projection"](random_state=0).fit_transform(X)
+    recipe("A parameter of a map")
+    assert [trial.id for trial in planned(load_experiment(write(), projections))] == old
+    assert np.array_equal(MAPS["random_projection"](random_state=0).fit_transform(X), features)
+    sparse = load_experiment(write(), [*projections, "maps.0.sparse=true"])
+    row = first_row(sparse)
+    assert (row["status"], row["map"]["sparse"], row["id"] in old) == ("done", True, False)
+    monkeypatch.setitem(MAPS, "random_projection", partial(MAPS["random_projection"], sparse=True))
+    statistics = sys.modules["tests.maps.test_random_projection"]
+    statistics.test_inner_products_are_unbiased_with_the_variance_that_the_docstring_says()
+
+
+def test_a_new_column_is_in_every_table_and_below_it(recipe, tmp_path):
+    recipe("A column of a table")
+    found = changes("measure", made("measure", tmp_path))
+    for new in ("+| method ", "+cell,", "+method "):  # the headers in Markdown, CSV and on the terminal
+        assert [line for line in found if line.startswith(new) and "memory" in line], new
+    assert [line for line in found if line.startswith("+- memory: the most that the process")]
+    assert [line for line in found if line.startswith("+| Nystrom ") and " 123 MB " in line]
 
 
 def test_a_new_kernel_is_its_formula(recipe, monkeypatch):

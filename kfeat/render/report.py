@@ -50,9 +50,10 @@ RESULTS = Path("results")  # where published rows lie, seen from the folder of t
 LONG = 40
 MOST_FLOATS = 18  # that every LaTeX can keep before it has set them on a page
 _PLACE = ("dataset", "kernel")
+# These have a column, in the CSV too, if any cell has them.
+_QUANTITIES = ("columns", "unseen")
 # Columns of the CSV that stand there only where they have something to say.
-_SPARSE = ("columns", "unseen")  # of sparse features
-_OCCASIONAL = ("paper_test_time", "not_converged", "busy", *_SPARSE)
+_OCCASIONAL = ("paper_test_time", "not_converged", "busy", *_QUANTITIES)
 
 
 def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int | None = None) -> str:
@@ -151,7 +152,7 @@ def records(experiment: Experiment, cells: Sequence[Cell], spread: bool = False)
     values = {key: {record[key] for record in whole} for key in (whole[0] if whole else ())}
     hidden = {key for key in _PLACE if len(values[key]) == 1} if whole else set()
     hidden |= set() if any(cell.reported for cell in cells) else {"difference"}
-    optional = ["paper", *(time.title for time in PRINTED_TIMES.values()), "live features", *_SPARSE]
+    optional = ["paper", *(time.title for time in PRINTED_TIMES.values()), "live features", *_QUANTITIES]
     if all(cell.trial.measure for cell in cells):  # of maps alone: nothing is trained, and not all are timed
         optional += PHASES
         hidden.add("speed-up")
@@ -186,7 +187,7 @@ def _record(
         "speed-up": marked(ratio(exact, cell, "fit").number, factor_text),
         **{time.title: times.get(name, MISSING) for name, time in PRINTED_TIMES.items()},
         "live features": MISSING if live is None else f"{live:.0f}",
-        **{name: _mean(cell, name) for name in _SPARSE},
+        **{name: _mean(cell, name) for name in _QUANTITIES},
         "runs": f"{len(cell.rows)}/{len(cell.trials)}{timed}",
     }
 
@@ -259,7 +260,7 @@ def _flat(
             line[f"{phase}_{clock}_seconds"] = seconds and _rounded(seconds.mean, 4)
             line[f"{phase}_{clock}_seconds_sd"] = seconds and seconds.sd and _rounded(seconds.sd, 4)
     line["stopped_after_seconds"] = (cell.bound and not cell.rows and cell.bound.value) or None
-    line |= {name: cell.mean(name) for name in _SPARSE}
+    line |= {name: cell.mean(name) for name in _QUANTITIES}
     line |= {f"{kind}_features": cell.mean(kind) for kind in ("live", "zero", "constant")}
     busy = [phase for phase in PHASES if cell.is_busy(phase)]
     busy += [title for title, of in {"speed-up": speed_up, **own}.items() if of.number.busy]

@@ -24,7 +24,8 @@ def test_every_default_is_pinned_to_its_version(part, name, cls):
     own = {key: moved.get(key, fields[key].default) for key in numeric if not fields[key].is_required()}
     assert DEFAULTS[part][name].get(cls.algorithm_version) == own, (
         f"the defaults of {name} are not those of its version {cls.algorithm_version} in defaults.yaml: "
-        "raise algorithm_version, and enter the new version there"
+        "if the old numbers stay valid, add the key to the line of that version; "
+        "else raise algorithm_version, and enter the new version there"
     )
 
 
