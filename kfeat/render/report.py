@@ -51,7 +51,10 @@ LONG = 40
 MOST_FLOATS = 18  # that every LaTeX can keep before it has set them on a page
 _PLACE = ("dataset", "kernel")
 # These have a column, in the CSV too, if any cell has them.
-_QUANTITIES = ("columns", "unseen")
+_QUANTITIES = (
+    "columns",
+    "unseen",
+)
 # Columns of the CSV that stand there only where they have something to say.
 _OCCASIONAL = ("paper_test_time", "not_converged", "busy", *_QUANTITIES)
 
