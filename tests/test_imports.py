@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "own": {*FOUNDATION, "kernels", "maps", "solvers", "data", "experiments", "survey"},
     "render": {"data", "errors", "text", "files", "experiments", "own", "analysis"},
     "__main__": {"cli"},
-    "__init__": {"own"},
+    "__init__": {"own", "analysis"},
 }
 MAY_IMPORT["cli"] = MAY_IMPORT.keys() - {"memory", "child", "batches", "diagnostics", "__main__", "__init__"}
 

@@ -14,6 +14,7 @@ import click
 from click.shell_completion import CompletionItem, FishComplete, add_completion_class
 
 from kfeat.errors import ConfigError
+from kfeat.experiments.shipped import config_files, published_folder
 from kfeat.files import known_configs
 
 if TYPE_CHECKING:
@@ -354,71 +355,15 @@ def listed(experiments: Iterable[Any]) -> str:
     return ", ".join(paths[:3]) + ", ..." * (len(paths) > 3)
 
 
-def _below(folder: Path) -> list[Path]:
-    """Return the configs below a folder, except hidden files and files in hidden folders."""
-    from kfeat.files import SUFFIXES
-
-    paths = [path for suffix in SUFFIXES for path in folder.rglob(f"[!_]*{suffix}")]
-    return sorted(
-        path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
-
-
 def published_rows(results: Path, experiments: Iterable[Any]) -> Path:
-    """Return the folder `results`, or where there is none, that of the rows of these experiments in kfeat.
-
-    A clone has them beside its modules, and an installed kfeat in an archive, unpacked once into the cache.
-    """
-    from hashlib import sha256
-    from zipfile import ZipFile
-
-    from kfeat.data.cache import cache_folder, locked
-    from kfeat.files import replacing
-
+    """Return the folder of the published rows: that of --results, by default as `published_folder` says."""
     named = click.get_current_context().get_parameter_source("results")
-    if results.exists() or named is not click.core.ParameterSource.DEFAULT:
+    if named is not click.core.ParameterSource.DEFAULT:
         return results
-    folder, archive = known_configs().with_name("results"), known_configs().with_name("results.zip")
-    if archive.exists():
-        folder = cache_folder() / "results" / sha256(archive.read_bytes()).hexdigest()[:16]
-        with locked(folder):
-            if not folder.exists():
-                with replacing(folder, locked=True) as new, ZipFile(archive) as rows:
-                    rows.extractall(new)
-    if not any((folder / experiment.name).exists() for experiment in experiments):
-        return results
-    log.warning("no folder %s here: the published rows are those that come with kfeat", results)
+    folder = published_folder(results, experiments)
+    if folder != results:
+        log.warning("no folder %s here: the published rows are those that come with kfeat", results)
     return folder
-
-
-def _existing(path: Path) -> Path:
-    """Return a path that exists, or else the config or folder of this name that comes with kfeat.
-
-    The name may begin with `configs/` and leave out `.yaml`.
-    """
-    if path.exists():
-        return path
-    name = Path(*path.parts[1:]) if path.parts[:1] == ("configs",) else path
-    for known in (known_configs() / name, known_configs() / f"{name}.yaml"):
-        if known.exists() and not path.is_absolute():
-            return known
-    return path
-
-
-def config_files(configs: tuple[Path, ...]) -> list[Path]:
-    """Return the experiment files named, and those below the folders named."""
-    files: list[Path] = []
-    for path in configs:
-        # A file whose name begins with _ is only included by others.
-        try:
-            path = _existing(path)
-            below = _below(path) if path.is_dir() else [path]
-        except OSError as error:
-            raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
-        if not below:
-            raise ConfigError(f"{path}: no .yaml or .yml file below this folder")
-        files += below
-    return files
 
 
 def observer(quiet: bool, several: bool = False) -> "Quiet":

@@ -10,6 +10,7 @@ import click
 
 from kfeat.cli import options
 from kfeat.errors import DataError, DownloadError
+from kfeat.experiments.shipped import config_files
 from kfeat.text import counted, plain, plain_lines
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def protocol(configs: tuple[Path, ...], overrides: tuple[str, ...]) -> None:
     from kfeat.render.switches import render_switches
     from kfeat.render.table import terminal_width
 
-    files, width = options.config_files(configs), terminal_width()
+    files, width = config_files(configs), terminal_width()
     experiments = [load_experiment(file, overrides) for file in files]
     click.echo("\n\n".join(render_switches(experiment, width) for experiment in experiments))
 

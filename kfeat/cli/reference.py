@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kfeat.cli import options
-from kfeat.cli.options import config_files
 from kfeat.errors import ConfigError
+from kfeat.experiments.shipped import config_files
 from kfeat.files import known_configs, writing
 from kfeat.text import in_yaml
 

@@ -9,6 +9,7 @@ from click.shell_completion import CompletionItem
 
 from kfeat.cli import options
 from kfeat.errors import ConfigError, StoreError
+from kfeat.experiments.shipped import config_files
 from kfeat.text import counted, plain, plain_lines
 
 if TYPE_CHECKING:
@@ -269,25 +270,23 @@ def show(
     options with which they were run to include them.
     """
     from kfeat.analysis.judgement import own_or_published
-    from kfeat.experiments.row import precedence
+    from kfeat.analysis.records import planned_rows, record
     from kfeat.experiments.selectors import chosen
-    from kfeat.render.rows import record, render_rows
+    from kfeat.render.rows import render_rows
     from kfeat.render.table import terminal_width
 
     results = options.published_rows(results, experiments)
-    shown: dict[str, Any] = {}
+    plans = []
     for experiment in experiments:
         trials, rows, place = own_or_published(experiment, out, results)
-        planned = [rows[trial.id] for trial in trials if trial.id in rows]
-        if planned and place == results and not quiet:
+        plans.append((trials, rows))
+        if place == results and not quiet and any(trial.id in rows for trial in trials):
             click.echo(f"kfeat: {experiment.name}: the published rows of {results}", err=True)
-        for row in planned:
-            if row["id"] not in shown or precedence(row) > precedence(shown[row["id"]]):
-                shown[row["id"]] = row
+    shown = planned_rows(plans)
     if not shown:
         names = options.listed(experiments)
         raise StoreError(f"no rows of {names} in {out} and {results}; `kfeat run` makes them")
-    records = chosen([record(row) for row in shown.values()], conditions)
+    records = chosen([record(row) for row in shown], conditions)
     click.echo(render_rows(records, form, terminal_width()), nl=False)
 
 
@@ -332,7 +331,7 @@ def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, 
     if not identity.strip():
         raise ConfigError("expected the beginning of a trial's id; `kfeat plan` and `kfeat rows` show ids")
     experiments = []
-    for file in options.config_files(configs or (Path("configs"),)):
+    for file in config_files(configs or (Path("configs"),)):
         try:
             experiments.append(load_experiment(file))
         except ConfigError as error:  # a wrong config that was not named must not prevent the answer

@@ -1,28 +1,24 @@
-"""Rows one by one: flat records as a table, as CSV and as lines of JSON; and all about one trial."""
+"""Rows one by one: as a table, as CSV and as lines of JSON; and all about one trial."""
 
 import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kfeat.analysis.cells import PHASES, Cell
 from kfeat.analysis.judgement import Judgement, judge_experiments, own_or_published
+from kfeat.analysis.records import Record, column, columns, frame
 from kfeat.experiments.clock import MACHINE
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.quantities import MEASURED, QUANTITIES, SCORE, Quantity
+from kfeat.experiments.quantities import QUANTITIES, SCORE
 from kfeat.experiments.row import ROWS, Row, counts_as_timed, folders_with_rows, precedence, read_rows
 from kfeat.experiments.selectors import flat, ids_beginning, learnt_values
 from kfeat.render.table import MISSING, Table, paragraph, value_text, with_unit
 from kfeat.text import counted, plain
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-Record = dict[str, Any]
 NO_CONFIG = (
     "none of the configs that were looked through plans this trial: name yours (`kfeat explain ID CONFIG`); "
     "or it was made with --set or another option, or by an earlier version of a config"
@@ -30,83 +26,8 @@ NO_CONFIG = (
 _ALWAYS = ("id", "status")  # columns of the table though all rows agree in them
 
 
-def record(row: Row) -> Record:
-    """Return the row by flat keys; a value that it does not have has no key.
-
-    Parameters have the keys of a config's `for:`, and quantities their names. Seconds have the prefix
-    `seconds.`, since `map` is both a parameter and a time. `timed` says whether they count.
-    """
-    environment = row["environment"]
-    first = {key: row.get(key) for key in ("id", "status", "reason", "limit_s", "repeat", "seed")}
-    numbers: Record = {}
-    if row["status"] == "done":
-        numbers = {column(quantity): quantity.read(row) for quantity in QUANTITIES.values()}
-        numbers |= {f"{MEASURED}{name}": number for name, number in row.get("measured", {}).items()}
-        numbers["converged"] = (row.get("solve") or {}).get("converged")
-    made = {key: row.get(key) for key in ("threads", "verified", "fingerprint", "cell")}
-    made |= {"timed": counts_as_timed(row)}
-    made |= {key: environment.get(key) for key in MACHINE}
-    made |= {f"packages.{name}": version for name, version in environment["packages"].items()}
-    # A parameter may be null and stays a column; a quantity that is null is missing in the row.
-    return _known(first) | flat(row) | dict(learnt_values(row)) | _known(numbers) | _known(made)
-
-
-def _known(values: Record) -> Record:
-    return {key: value for key, value in values.items() if value is not None}
-
-
-def column(quantity: Quantity) -> str:
-    """Return the key of a quantity in a record."""
-    return f"seconds.{quantity.name}" if quantity.timed else quantity.name
-
-
 # Of the seconds, the table has those that every table has: CPU time of mapping, training and testing.
 _SECONDS = [column(QUANTITIES[phase]) for phase in PHASES]
-
-
-def columns(records: Iterable[Record]) -> list[str]:
-    """Return the keys of all records; each follows the key before it in the first record that has it."""
-    keys: list[str] = []
-    for row in records:
-        if row.keys() <= set(keys):
-            continue
-        before = -1
-        for key in row:
-            if key in keys:
-                before = keys.index(key)
-            else:
-                before += 1
-                keys.insert(before, key)
-    return keys
-
-
-def frame(records: Sequence[Record]) -> "pd.DataFrame":
-    """Return the records as a data frame, one line each; a value that a record lacks is missing (NA).
-
-    A column has numbers, booleans or text. If these are mixed, or if a value is a list, a mapping or an
-    integer of more than 64 bits, the column has their JSON.
-    """
-    import pandas as pd
-
-    table: dict[str, list[Any]] = {}
-    for key in columns(records):
-        values = [record.get(key) for record in records]
-        kinds = {_kind(value) for value in values if value is not None}
-        if len(kinds) > 1 or "nested" in kinds:
-            values = [
-                value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-                for value in values
-            ]
-        table[key] = values
-    return pd.DataFrame(table).convert_dtypes()
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return "truth"
-    if isinstance(value, float) or (isinstance(value, int) and -(2**63) <= value < 2**63):
-        return "number"
-    return "text" if isinstance(value, str) else "nested"
 
 
 @dataclass(frozen=True)

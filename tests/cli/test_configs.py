@@ -8,7 +8,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from kfeat.cli.options import config_files
+from kfeat.experiments.shipped import config_files
 from tests.cli.commands import kfeat, refusal, succeed
 
 ROOT = Path(__file__).parents[2]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from kfeat.cli.options import config_files
 from kfeat.experiments.component import read_component, registries
 from kfeat.experiments.config import component_helps, experiment_schema, load_experiment
+from kfeat.experiments.shipped import config_files
 from kfeat.experiments.yaml import read_mapping
 from kfeat.parameters import parameter_model
 from kfeat.text import in_yaml

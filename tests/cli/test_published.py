@@ -21,7 +21,7 @@ def installed(monkeypatch):
     shutil.copy(ROOT / "configs/quickstart.yaml", package / "configs")
     with ZipFile(package / "results.zip", "w") as archive:
         archive.write(ROOT / "results/quickstart/trials.jsonl", "quickstart/trials.jsonl")
-    for module in ("cli.options", "experiments.config"):
+    for module in ("cli.options", "experiments.config", "experiments.shipped"):
         monkeypatch.setattr(f"kfeat.{module}.known_configs", lambda: package / "configs")
     monkeypatch.setenv("KFEAT_CACHE", str(Path("cache").resolve()))
     return package

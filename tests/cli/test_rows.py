@@ -7,9 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from kfeat.analysis.records import record
 from kfeat.experiments.row import ROWS, read_rows, write_rows
 from kfeat.experiments.selectors import chosen
-from kfeat.render.rows import record, render_rows
+from kfeat.render.rows import render_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, refusal, succeed
 from tests.experiments.rows import row

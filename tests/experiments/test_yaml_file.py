@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.cli.options import config_files
 from kfeat.errors import ConfigError
+from kfeat.experiments.shipped import config_files
 from kfeat.experiments.yaml import parse, read_mapping
 
 # Nine levels, each nine times the one below: 400 million values in 400 bytes.
