@@ -8,7 +8,9 @@ from pathlib import Path
 import kfeat
 
 ROOT = Path(kfeat.__file__).parent
-FOUNDATION = {"errors", "parameters", "memory", "text", "files", "child", "batches", "place", "weights"}
+FOUNDATION = {
+    "errors", "parameters", "memory", "text", "files", "child", "batches", "place", "weights", "version",
+}  # fmt: skip
 MAY_IMPORT = {
     "errors": set(),
     "parameters": {"errors"},
@@ -18,6 +20,7 @@ MAY_IMPORT = {
     "child": {"errors", "memory"},
     "batches": {"errors"},
     "weights": set(),
+    "version": set(),
     "place": {"errors", "parameters", "text"},
     "kernels": FOUNDATION,
     "diagnostics": {"errors", "kernels"},

@@ -228,8 +228,17 @@ def _say_what_is_kept(ctx: click.Context, what: str) -> None:
     click.echo(f"kfeat: {what}{kept}", err=True)
 
 
+def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        from kfeat.version import version_text
+
+        click.echo(f"kfeat {version_text()}")
+        ctx.exit()
+
+
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="kfeat")
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version,
+              help="Show the version, and of a clone the commit; then exit.")  # fmt: skip
 def main() -> None:
     """Reproduce the papers on explicit random feature maps for kernel machines."""
 

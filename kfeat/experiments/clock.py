@@ -7,7 +7,6 @@ import ctypes
 import hashlib
 import os
 import platform
-import subprocess
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from kfeat.experiments.row import within_threads
+from kfeat.version import commit
 
 # The keys of a row's environment beside the packages.
 MACHINE = ("processor", "cores", "host", "system", "python", "commit")
@@ -38,7 +38,7 @@ def environment() -> dict[str, Any]:
         "processor": _processor(),
         "cores": os.cpu_count(),
         "host": hashlib.sha256(os.fsencode(platform.node())).hexdigest()[:8],
-        "commit": _commit(),
+        "commit": commit(),
         "packages": {package: version(package) for package in PACKAGES},
     }
 
@@ -49,20 +49,6 @@ def _processor() -> str:
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         return platform.processor() or platform.machine()
-
-
-def _commit() -> str | None:
-    """Return the commit if kfeat runs from its own checkout, else None."""
-    root = Path(__file__).parents[2]
-    if not (root / ".git").exists():
-        return None
-    try:
-        options = {"cwd": root, "capture_output": True, "text": True, "check": True, "timeout": 10}
-        commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], **options)  # type: ignore[call-overload]
-        changed = subprocess.run(["git", "status", "--porcelain", "kfeat"], **options)  # type: ignore[call-overload]
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return str(commit.stdout.strip()) + ("+" if changed.stdout.strip() else "")
 
 
 def give_memory_back() -> None:
