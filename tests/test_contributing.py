@@ -218,3 +218,7 @@ def test_the_toy_paper_has_its_table_its_figure_and_its_claims(recipe, tmp_path)
     assert [len(re.findall(r"0\.\d{3} ± 0\.\d{3}", line)) for line in lines] == [2, 2]
     assert [claim.verdict for claim in judge_experiment(experiment, cells, {}).claims] == ["reproduced"] * 2
     assert QUANTITIES["toy_error"].title in {axes.get_ylabel() for axes in figure_of(experiment, cells).axes}
+
+
+def test_the_page_stays_short():
+    assert len(PAGE.split()) <= 1800
