@@ -95,12 +95,12 @@ def kind_of(cells: Any, reading: Reading) -> str:
     """
     declared = str(cells.name) in (reading.levels or {})
     found = "words" if declared else holds(cells)
+    if found in ("numbers", "nothing", "dates"):
+        return "date" if found == "dates" else "number"
     out = f"leave the column out with {drop([cells.name])}"
     if found == "lists":
         cell = cells.dropna().iloc[0]
         raise DataError(f"column {cells.name}: expected numbers or words, got {cell!r:.60}; {out}")
-    if found != "words":
-        return "date" if found == "dates" else "number"
     if declared and reading.categorical is not None:
         return "ordinal" if reading.categorical == "ordinal" else "levels"
     check_mistakes(cells, f"{out}, ")

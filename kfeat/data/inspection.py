@@ -215,14 +215,14 @@ def columns_of(frame: Any, target: str | None, dropped: Sequence[str]) -> Any:
     for name, cells in frame.items():
         role = "target" if name == target else "dropped" if name in dropped else "feature"
         present, kind = cells.dropna(), holds(cells)
-        values = present.value_counts() if kind != "lists" else ()
+        values = present.value_counts() if kind in ("words", "dates") else ()
         rows.append(
             {
                 "name": name,
                 "role": role,
                 "holds": kind,
                 "n_missing": len(cells) - len(present),
-                "n_distinct": len(values),
+                "n_distinct": 0 if kind == "lists" else present.nunique(),
                 "values": _values(as_numbers(present) if kind == "numbers" else values),
                 "becomes": "" if role == "feature" else role,
             }

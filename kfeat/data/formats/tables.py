@@ -358,8 +358,8 @@ def as_set(frame: Any, reading: Reading, coding: Coding | None = None) -> Any:
 
     A coding knows which columns are numbers: there, another spelling raises DataError.
     """
-    for name in map(str, frame.columns):
-        cells, spelling = without_codes(frame[name], reading.codes(name)), reading.spelling(name)
+    for name, column in frame.items():
+        cells, spelling = without_codes(column, reading.codes(name)), reading.spelling(name)
         if spelling != PLAIN and name not in (reading.levels or {}) and not are_numbers(cells):
             numbers = spelt(cells, *spelling)
             labels = coding is not None and name == coding.target and not coding.label_names
@@ -367,7 +367,7 @@ def as_set(frame: Any, reading: Reading, coding: Coding | None = None) -> Any:
                 words = numbers.map(lambda cell: isinstance(cell, str))
                 check_cells(words, cells, f"a number such as {example(*spelling)}", int(cells.index[0]))
             cells = without_codes(numbers if are_numbers(numbers) else cells, reading.codes(name))
-        if cells is not frame[name]:
+        if cells is not column:  # `frame[name]` is a new object each time, and setting a column is slow
             frame[name] = cells
     return frame
 
