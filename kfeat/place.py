@@ -4,7 +4,8 @@
 A place knows its version without importing the code; only `load` runs it.
 
 Such code can do anything to the process that runs it. What it does by mistake is set back or named here: it
-prints, changes the working folder, exits, or forks a copy of the process that goes on with kfeat's work.
+prints, changes the working folder, exits, leaves a thread behind, or forks a copy of the process that goes
+on with kfeat's work.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, metadata
@@ -23,9 +24,10 @@ from importlib.util import find_spec
 from inspect import getsourcefile, getsourcelines
 from multiprocessing.connection import wait
 from pathlib import Path
+from threading import Thread
 from traceback import extract_tb
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from kfeat.errors import CodeError, ConfigError, KfeatError, Terminated
 from kfeat.parameters import did_you_mean
@@ -159,6 +161,7 @@ def set_back() -> Iterator[None]:
 
     That is the working folder, the umask, the handlers of Ctrl-C and SIGTERM, the standard streams, the
     filters of warnings, what NumPy does on an overflow or underflow, and the configuration of scikit-learn.
+    os._exit raises SystemExit, and threads that the code starts end with the process.
     It is for the main thread: most of this belongs to the whole process.
     """
     import numpy as np  # here, since commands that run no code start without these libraries
@@ -168,8 +171,11 @@ def set_back() -> Iterator[None]:
     os.umask(mask)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     streams = sys.stdout, sys.stderr
+    settings = warnings.catch_warnings(), np.errstate(), sklearn.config_context()
     try:
-        with printing_to_stderr(), warnings.catch_warnings(), np.errstate(), sklearn.config_context():
+        with ExitStack() as stack:
+            for context in (printing_to_stderr(), _without_exits(), _with_daemons(), *settings):
+                stack.enter_context(context)
             yield
     finally:
         os.chdir(folder)
@@ -180,6 +186,39 @@ def set_back() -> Iterator[None]:
         sys.stdout, sys.stderr = streams
         if sys.stderr is not None and sys.stderr.closed:
             sys.stderr = open(2, "w", errors="backslashreplace", closefd=False)  # noqa: SIM115
+
+
+@contextmanager
+def _without_exits() -> Iterator[None]:
+    """Turn os._exit into a SystemExit, since it ends the process without a word; a copy may end by it."""
+    own, end, inside = os.getpid(), os._exit, True
+
+    def exit_or_raise(status: int) -> NoReturn:
+        if inside and os.getpid() == own:
+            raise SystemExit(f"os._exit({status})")
+        end(status)
+
+    os._exit = exit_or_raise
+    try:
+        yield
+    finally:
+        os._exit, inside = end, False
+
+
+@contextmanager
+def _with_daemons() -> Iterator[None]:
+    """Make the threads that start in this context daemons: the process does not wait for them at its end."""
+    start = Thread.start
+
+    def start_daemon(thread: Thread) -> None:
+        thread.daemon = True
+        start(thread)
+
+    Thread.start = start_daemon  # type: ignore[assignment, method-assign]
+    try:
+        yield
+    finally:
+        Thread.start = start  # type: ignore[method-assign]
 
 
 @contextmanager

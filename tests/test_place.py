@@ -189,6 +189,34 @@ def test_a_copy_that_comes_back_from_an_import_ends_and_is_named(folder):
     Place.of("ends.py:Mine", folder).load()
 
 
+def ended(folder, command):
+    """Return the result of a command of Python in a folder; it has ended by itself."""
+    return subprocess.run(
+        [sys.executable, "-c", command], cwd=folder, capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_code_that_ends_the_process_is_named(folder, status):
+    """An exit status of 0 without a word would pass for success."""
+    (folder / "ends.py").write_text(f"import os\n\nos._exit({status})\n")
+    place = Place.of("ends.py:Mine", folder)
+    with pytest.raises(ConfigError, match=rf"ends\.py, line 3: SystemExit: os\._exit\({status}\)"):
+        place.load()
+    later = f"import os, kfeat.place\nwith kfeat.place.set_back(): pass\nos._exit({status + 5})"
+    assert ended(folder, later).returncode == status + 5
+
+
+@pytest.mark.parametrize("daemon", [None, False])
+def test_a_thread_that_an_import_leaves_behind_does_not_keep_the_process(folder, daemon):
+    (folder / "stays.py").write_text(
+        f"import threading, time\nthreading.Thread(target=time.sleep, args=(999,), daemon={daemon}).start()\n"
+        "\n\nclass Mine: pass\n"
+    )
+    command = "from kfeat.place import Place\nPlace.of('stays.py:Mine').load()\nprint('done')"
+    assert ended(folder, command).stdout == "done\n"
+
+
 def test_what_a_package_registers_and_is_no_place_is_left_out_with_a_warning(tmp_path, monkeypatch, caplog):
     (tmp_path / "odd-1.0.dist-info").mkdir()
     (tmp_path / "odd-1.0.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
