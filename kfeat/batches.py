@@ -57,7 +57,8 @@ class Batches(ABC):
         """Yield each batch that has rows in use."""
         wrong = [len(array) for array in aligned if len(array) != self.shape[0]]
         if wrong:
-            raise DataError(f"the batches have {self.shape[0]:,} rows, but there are {wrong[0]:,} targets")
+            expected = f"expected a target for each row of the batches, {self.shape[0]:,} in all"
+            raise DataError(f"{expected}; got {wrong[0]:,}")
         ends = self.edges if self.rows is None else np.searchsorted(self.rows, self.edges)
         for k, (start, stop) in enumerate(pairwise(ends)):
             if start < stop:

@@ -271,6 +271,7 @@ def show(
     """
     from kfeat.analysis.judgement import own_or_published
     from kfeat.analysis.records import planned_rows, record
+    from kfeat.experiments.run import other_settings
     from kfeat.experiments.selectors import chosen
     from kfeat.render.rows import render_rows
     from kfeat.render.table import terminal_width
@@ -282,10 +283,13 @@ def show(
         plans.append((trials, rows))
         if place == results and not quiet and any(trial.id in rows for trial in trials):
             click.echo(f"kfeat: {experiment.name}: the published rows of {results}", err=True)
+            if own := other_settings(experiment, out, "rows"):
+                click.echo(f"kfeat: {own}", err=True)
     shown = planned_rows(plans)
     if not shown:
-        names = options.listed(experiments)
-        raise StoreError(f"no rows of {names} in {out} and {results}; `kfeat run` makes them")
+        others = list(filter(None, (other_settings(one, out, "rows") for one in experiments)))
+        none = f"no rows of {options.listed(experiments)} in {out} and {results}; `kfeat run` makes them"
+        raise StoreError("\n".join(others) or none)
     records = chosen([record(row) for row in shown], conditions)
     click.echo(render_rows(records, form, terminal_width()), nl=False)
 

@@ -197,21 +197,15 @@ def report(experiments: "list[Experiment]", quiet: bool, out: Path) -> None:
     Rows that were run with --set need the same --set here; they have the files if the config as it stands has
     no rows.
     """
-    from kfeat.experiments.run import rows_of
+    from kfeat.experiments.run import other_settings
     from kfeat.render.report import cells_below, render, update_report
     from kfeat.render.table import terminal_width
 
     for experiment in experiments:
         cells = cells_below(experiment, out)
         if not any(cell.all_rows for cell in cells):
-            folder, run = out / experiment.name, f"`kfeat run {experiment.argument}`"
-            if others := len(rows_of(experiment, out)):
-                raise StoreError(
-                    f"{folder}: no rows of this plan, but {counted(others, 'rows')} of other settings; give "
-                    f"the --set options with which they were run, `kfeat report {experiment.argument} --set "
-                    f"KEY=VALUE`, or make rows of this plan with {run}"
-                )
-            raise StoreError(f"{folder}: no rows yet; {run} makes them")
+            none = f"{out / experiment.name}: no rows yet; `kfeat run {experiment.argument}` makes them"
+            raise StoreError(other_settings(experiment, out, "report") or none)
         update_report(experiment, out, anew=True)
         if not quiet:
             click.echo(render(experiment, cells, "terminal", terminal_width()))

@@ -1,8 +1,7 @@
 """What a paper prints and claims: the keys `reported` and `claims` of a config.
 
-Keys within them are those of `Trial.describe`: `protocol.scale`, `kernel.gamma`, `map.degree_law`, `solver.C`.
-Such a key means every component that has the parameter; with a name in the key (`solver.libsvm.C`), only that
-component.
+Keys within them are those of `Trial.describe`: `protocol.scale`, `kernel.gamma`, `solver.C`. Such a key means
+every component that has the parameter; with a name in the key (`solver.libsvm.C`), only that component.
 """
 
 import re

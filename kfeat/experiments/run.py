@@ -24,7 +24,7 @@ from kfeat.experiments.row import Row, gathered_rows, read_rows
 from kfeat.experiments.schedule import Engine, ExperimentRun, Observer, Scheduler
 from kfeat.experiments.setting import check_tasks, known_task
 from kfeat.place import set_back
-from kfeat.text import say_once
+from kfeat.text import counted, say_once
 
 
 def planned(experiment: Experiment, **access: Any) -> list[Trial]:
@@ -125,6 +125,21 @@ def _hash_in_rows(named: Mapping[str, Iterable[str]], source: Source) -> str | N
 def rows_of(experiment: Experiment, root: Path) -> dict[str, Row]:
     """Return the rows of an experiment below `root`: its own, and those of `rows_from`."""
     return gathered_rows(root, [experiment.name, *experiment.rows_from])
+
+
+def other_settings(experiment: Experiment, root: Path, command: str) -> str:
+    """Return what to do where the only rows of an experiment below `root` are of another plan, else nothing.
+
+    They were most likely run with --set, which a `command` such as "report" then needs too.
+    """
+    others, name = len(rows_of(experiment, root)), experiment.argument
+    if not others:
+        return ""
+    return (
+        f"{root / experiment.name}: no rows of this plan, but {counted(others, 'rows')} of other settings; "
+        f"give the --set options with which they were run, `kfeat {command} {name} --set KEY=VALUE`, or make "
+        f"rows of this plan with `kfeat run {name}`"
+    )
 
 
 def needs_code(experiment: Experiment, root: Path) -> bool:

@@ -1,7 +1,7 @@
 """The switches of a config: what the paper leaves open, and what was chosen.
 
-A switch is a key of `Trial.describe`, such as `protocol.scale` or `solver.C`, or one of `dataset`, `kernel`, `map`,
-`solver`, `measure` and `repeats`.
+A switch is a key of `Trial.describe`, such as `protocol.scale` or `solver.C`, or one of `dataset`, `kernel`,
+`map`, `solver`, `measure` and `repeats`.
 """
 
 from collections.abc import Iterator, Sequence

@@ -22,6 +22,7 @@ from kfeat.analysis.numbers import (
 )
 from kfeat.experiments.paper import PRINTED_TIMES, Explainable
 from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.run import other_settings
 from kfeat.render.table import MISSING, Table, factor_text, markdown_verdict, paragraph, readable, time
 from kfeat.text import plain
 
@@ -71,13 +72,16 @@ def scoreboard(
     is the folder of the other rows where these are not the published ones. A terminal has `width` characters
     a line.
     """
-    experiment = judgement.experiment
+    experiment, run = judgement.experiment, f"`kfeat run {judgement.experiment.argument}` makes"
+    others = ""
+    if results is not None or not judgement.has_rows:
+        others = other_settings(experiment, folder.parents[experiment.name.count("/")], "check")
     if not judgement.has_rows:
-        return plain(f"{experiment.title}: no rows in {folder}; `kfeat run {experiment.argument}` makes them")
+        return plain(f"{experiment.title}: {others or f'no rows in {folder}; {run} them'}")
     lines = [plain(experiment.title)]
     if results is not None:
-        source = f"no rows in {folder}: these are the published ones of {results}; "
-        lines.append(paragraph(f"{source}`kfeat run {experiment.argument}` makes your own", "", width))
+        source = f"no rows in {folder}: these are the published ones of {results}; {run} your own"
+        lines += [paragraph(text, "", width) for text in (source, others) if text]
     for table in tables(judgement).values():
         if table.headers is NUMBER_HEADERS:
             table = replace(table, headers=("against the paper", *table.headers[1:]))

@@ -387,8 +387,11 @@ def test_a_changed_config_alone_has_files_whose_title_says_what_was_changed(writ
     table.unlink()
     assert title in succeed("report", path, *change).stdout
     assert table.exists()
-    refused = refusal("report", path)
-    assert "runs/small: no rows of this plan, but 2 rows of other settings; give the --set options" in refused
+    for command in ("report", "rows", "check"):
+        said = "runs/small: no rows of this plan, but 2 rows of other settings; give the --set options"
+        ran = kfeat(command, path)
+        assert said in " ".join(ran.output.split())
+        assert f"`kfeat {command} {path} --set KEY=VALUE`" in " ".join(ran.output.split())
 
     both = planned(path) + planned(path, "seed=7", "maps.n_components=8")
     write_rows(Path("runs/small"), [fake_row(trial, 0.8) for trial in both])

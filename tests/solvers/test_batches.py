@@ -126,6 +126,8 @@ def test_what_does_not_fit_together_is_refused(mapped):
     for solver in (Liblinear(), Libsvm()):
         with pytest.raises(DataError, match="needs all rows at once"):
             solver.fit(ArrayBatches(X), y)
+    with pytest.raises(DataError, match="a target for each row of the batches, 50 in all; got 1"):
+        list(ArrayBatches(X).each(np.dot, y[:1]))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         Newton().fit(ArrayBatches(X), y[1:])
     with pytest.raises(ValueError, match="contains NaN"):
