@@ -10,7 +10,7 @@ import pytest
 
 from kfeat.data.catalogue import Shape
 from kfeat.experiments.cost import SEARCH_BYTES, TRIAL, Past, Work, estimates, formula, peak_bytes, work_of
-from kfeat.experiments.plan import cpu_seconds
+from kfeat.experiments.row import cpu_seconds
 from kfeat.maps import TensorSketch
 from tests.cells import planned
 from tests.experiments.rows import row
