@@ -35,12 +35,13 @@ from tempfile import TemporaryDirectory
 from textwrap import fill
 
 from kfeat.analysis.judgement import Judgement, in_short, judge_experiments
+from kfeat.cli.reports import cells_below
 from kfeat.experiments.config import load_experiment
 from kfeat.kernels import KERNELS, DotProductKernel, ShiftInvariantKernel
 from kfeat.maps import MAPS, kernels_of
 from kfeat.render.notes import closing_line
 from kfeat.render.overview import undecided
-from kfeat.render.report import cells_below, render
+from kfeat.render.report import render
 from kfeat.render.table import Table, bullets
 from scripts.scoreboards import (
     largest_differences,

@@ -6,7 +6,7 @@ change of figures. No row changes.
 
 import click
 
-from kfeat.render.report import published_files, texts, write_report
+from kfeat.render.files import published_files, texts, write_report
 from scripts.readme import RESULTS, judgements
 
 

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from kfeat.analysis.judgement import Judgement
 from kfeat.cli.main import main
 from kfeat.render.figures.figure import draw
-from kfeat.render.report import texts
+from kfeat.render.files import texts
 from scripts.readme import RESULTS, judgements
 
 

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from kfeat.analysis.cells import summarise
 from kfeat.analysis.judgement import judge_experiment
+from kfeat.cli.reports import check_report
 from kfeat.data import fingerprint, load
 from kfeat.data.sources import Entry, registry
 from kfeat.errors import ConfigError
@@ -27,7 +28,7 @@ from kfeat.kernels import KERNELS
 from kfeat.maps import MAPS
 from kfeat.parameters import parameter_model
 from kfeat.render.figures.figure import figure_of
-from kfeat.render.report import FILES, check_report, write_report
+from kfeat.render.files import FILES, write_report
 from kfeat.solvers import SOLVERS
 from tests import test_kernels
 from tests.cells import run
@@ -148,8 +149,10 @@ def test_a_new_parameter_leaves_the_ids_and_features_of_old_rows(recipe, write, 
     statistics.test_inner_products_are_unbiased_with_the_variance_that_the_docstring_says()
 
 
-def test_a_new_column_is_in_every_table_and_below_it(recipe, tmp_path):
+def test_a_new_column_is_in_every_table_and_below_it(recipe, tmp_path, monkeypatch):
     recipe("A column of a table")
+    for user in ("kfeat.render.files", "kfeat.cli.reports"):  # which have the functions of before
+        monkeypatch.delitem(sys.modules, user, raising=False)
     texts = made("measure", tmp_path)
     for file, start in (("table.md", "| method "), ("table.csv", "cell,"), ("report.txt", "method ")):
         header = next(line for line in texts[file].splitlines() if line.startswith(start))

@@ -11,7 +11,7 @@ import pytest
 
 from kfeat.analysis.claims import MISSING, REPRODUCED
 from kfeat.experiments.row import ROWS
-from kfeat.render.report import published_files, texts
+from kfeat.render.files import published_files, texts
 from scripts import readme
 
 ROOT = Path(__file__).parents[1]

@@ -14,10 +14,10 @@ from sphinx.util.display import status_iterator
 from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.names import Names
 from kfeat.analysis.statistics import welch_half_width
+from kfeat.cli.reports import cells_below
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.quantities import QUANTITIES
-from kfeat.render.report import cells_below
 
 DATATABLES = Path(itables.__file__).with_name("html")
 PLOTLY = Path(plotly.__file__).with_name("package_data")

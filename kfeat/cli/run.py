@@ -100,8 +100,8 @@ def _run_all(
     watching: "Quiet", only: set[str] | None,
 ) -> int:  # fmt: skip
     """Run the experiments, show the table of each that has ended, and return the exit status."""
+    from kfeat.cli.reports import check_report, whole_of
     from kfeat.experiments.run import run_experiments
-    from kfeat.render.report import check_report, whole_of
 
     status = 0
 
@@ -167,8 +167,9 @@ def _show(
 
     With `only`, the table has just the cells of these trials, with all of their rows.
     """
+    from kfeat.cli.reports import cells_below, update_report
     from kfeat.render.notes import closing_line, unreported
-    from kfeat.render.report import cells_below, render, update_report
+    from kfeat.render.report import render
     from kfeat.render.table import terminal_width
 
     cells = cells_below(experiment, out, trials)
@@ -197,8 +198,9 @@ def report(experiments: "list[Experiment]", quiet: bool, out: Path) -> None:
     Rows that were run with --set need the same --set here; they have the files if the config as it stands has
     no rows.
     """
+    from kfeat.cli.reports import cells_below, update_report
     from kfeat.experiments.run import other_settings
-    from kfeat.render.report import cells_below, render, update_report
+    from kfeat.render.report import render
     from kfeat.render.table import terminal_width
 
     for experiment in experiments:
@@ -221,8 +223,8 @@ def publish(experiments: "list[Experiment]", quiet: bool, out: Path, results: Pa
 
     Either all of CONFIGS are published or none of them.
     """
+    from kfeat.cli.reports import publish as copy
     from kfeat.experiments.run import plan_from_rows, rows_of
-    from kfeat.render.report import publish as copy
 
     paths: dict[str, Path] = {}
     for one in experiments:

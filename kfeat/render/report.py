@@ -1,29 +1,21 @@
-"""The report of an experiment: its tables, and its files, which are written whole, and published.
+"""The tables of an experiment: the paper's own, then one of all cells.
 
-The tables are the paper's own, then one of all cells, for the terminal, Markdown, LaTeX and CSV.
+They are for the terminal, Markdown, LaTeX and CSV.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import floor, isfinite, log10
-from pathlib import Path
 from typing import Any
 
-from kfeat.analysis.cells import PHASES, Cell, Shown, best_of, by_setting, exact_of, grouped, summarise
-from kfeat.analysis.judgement import Evidence, judge_experiment
+from kfeat.analysis.cells import PHASES, Cell, Shown, best_of, by_setting, exact_of, grouped
 from kfeat.analysis.names import Names, formulas
-from kfeat.data.sources import dataset_name
-from kfeat.errors import ConfigError, StoreError
-from kfeat.experiments.config import Experiment, load_experiment
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import TableLayout
 from kfeat.experiments.paper import PRINTED_TIMES
-from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
-from kfeat.experiments.row import Row, write_rows
-from kfeat.experiments.run import plan_from_rows, rows_of
 from kfeat.experiments.selectors import matches
-from kfeat.files import replacing_together
 from kfeat.render.notes import cautions, difference, less, notes, of_differences, scores
-from kfeat.render.paper_table import Ratio, check_figure, marked, paper_table, ratio, ratio_columns, shown
+from kfeat.render.paper_table import Ratio, marked, paper_table, ratio, ratio_columns, shown
 from kfeat.render.switches import ranking
 from kfeat.render.table import (
     MISSING,
@@ -38,14 +30,8 @@ from kfeat.render.table import (
     seconds_text,
     with_unit,
 )
-from kfeat.render.verdicts import verdicts_markdown
-from kfeat.text import counted, plain
+from kfeat.text import plain
 
-# They are replaced in the order of their names: a report whose texts are new has new figures.
-FILES = ("figure.png", "figure.svg", "table.csv", "table.md", "table.tex")
-PUBLISHED = ("figure.svg", "table.csv", "table.md")  # without PNG and LaTeX, since git keeps every version
-Pending = Mapping[str, Mapping[str, Row]]  # rows that are being published, by the names of experiments
-RESULTS = Path("results")  # where published rows lie, seen from the folder of the configs
 # From so many lines on, the cells of each setting have a table of their own.
 LONG = 40
 MOST_FLOATS = 18  # that every LaTeX can keep before it has set them on a page
@@ -284,149 +270,3 @@ def _rounded(number: float, decimals: int) -> float:
     if not number or not isfinite(number):
         return number
     return round(number, max(decimals, 3 - floor(log10(abs(number)))))
-
-
-def check_report(experiment: Experiment) -> None:
-    """Raise ConfigError if claims, table or figure cannot be made of the plan, or a switch is wrong.
-
-    It needs no data and no rows, so that a mistake is found before hours of work and not after them.
-    """
-    stand_ins = {source: f"{dataset_name(source)}: {source!r}" for source in experiment.datasets}
-    cells = summarise(experiment, plan(experiment, stand_ins), {})
-    judge_experiment(experiment, cells, {})
-    render(experiment, cells, "terminal")
-    check_figure(experiment, cells)
-
-
-def write_report(
-    experiment: Experiment, cells: Sequence[Cell], folder: Path, names: Sequence[str] = FILES
-) -> None:
-    """Write the files of a report below `folder`, all or none of them."""
-    with replacing_together() as beside:
-        _write(beside(folder), experiment, cells, folder, names)
-
-
-def published_files(experiment: Experiment) -> tuple[str, ...]:
-    """Return the names of the files of a report that are published beside the rows."""
-    return PUBLISHED if experiment.publish == "report" else ()
-
-
-def _write(
-    new: Path, experiment: Experiment, cells: Sequence[Cell], folder: Path, names: Sequence[str],
-    rows: Iterable[Row] | None = None, pending: Pending | None = None,
-) -> None:  # fmt: skip
-    from kfeat.render.figures.figure import draw
-
-    if rows is not None:
-        write_rows(new, rows)
-    if not names:
-        return
-    for name, text in texts(experiment, cells, folder, pending).items():
-        if name in names:
-            (new / name).write_text(text, encoding="utf-8")
-    draw(experiment, cells, [new / name for name in names if name.startswith("figure")])
-
-
-def texts(
-    experiment: Experiment, cells: Sequence[Cell], folder: Path, pending: Pending | None = None
-) -> dict[str, str]:
-    """Return the tables by file name, for a report in `folder`.
-
-    table.md ends with the verdicts on what the paper prints and claims; the published rows have no part, but
-    for those of cited experiments that have none beside this one's, nor `pending` ones.
-    """
-    root = folder.parents[len(Path(experiment.name).parts) - 1]
-    evidence = Evidence(root, RESULTS, pending=pending)
-    verdicts = verdicts_markdown(judge_experiment(experiment, cells, {}, evidence=evidence))
-    return {
-        "table.csv": render_csv(experiment, cells),
-        "table.md": render(experiment, cells, "markdown") + verdicts,
-        "table.tex": render(experiment, cells, "latex"),
-    }
-
-
-def is_current(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> bool:
-    """Tell whether the report below `folder` is whole, shows these cells, and is younger than the config."""
-    try:
-        oldest = min((folder / name).stat().st_mtime_ns for name in FILES)
-        return oldest >= experiment.path.stat().st_mtime_ns and all(
-            (folder / name).read_text(encoding="utf-8") == text
-            for name, text in texts(experiment, cells, folder).items()
-        )
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
-def whole_of(experiment: Experiment) -> Experiment:
-    """Return the experiment as its file has it, without the choices of the command line."""
-    try:
-        return load_experiment(experiment.path)
-    except ConfigError:
-        return experiment  # a file that only --set completes has no whole but this
-
-
-def cells_below(experiment: Experiment, root: Path, trials: Iterable[Trial] = ()) -> list[Cell]:
-    """Return the cells of the plan with the rows below `root`, as `plan_from_rows` has it.
-
-    `trials` are those that were just run, which know the content of their data.
-    """
-    rows = rows_of(experiment, root)
-    known = {trial.source: trial.fingerprint for trial in trials if trial.fingerprint}
-    return summarise(experiment, plan_from_rows(experiment, rows.values(), known), rows)
-
-
-def update_report(
-    experiment: Experiment, root: Path, trials: Iterable[Trial] = (), *, anew: bool = False
-) -> str:
-    """Draw the files of the whole config from all of its rows, if they are not up to date, or `anew`.
-
-    If none of its trials has run, they show the config as the command line changed it. `trials` are those
-    that were just run. Return a sentence that says where the files are, and what of the config they lack.
-    """
-    drawn, folder = whole_of(experiment), root / experiment.name
-    cells, whose = cells_below(drawn, root, trials), "the config's"
-    if not any(cell.all_rows for cell in cells):
-        drawn, cells = experiment, cells_below(experiment, root, trials)
-        whose = "the changed config's"
-    planned = sum(len(cell.trials) for cell in cells)
-    ended = sum(len(cell.all_rows) for cell in cells)
-    if anew or not is_current(drawn, cells, folder):
-        write_report(drawn, cells, folder)
-    known = f"{ended} of {whose} {counted(planned, 'trials')}"
-    lacking = f" ({known}; the others have not run)" * (ended < planned)
-    return f"tables and figure: {folder}/{lacking}"
-
-
-def publish(
-    plans: Iterable[tuple[Experiment, Sequence[Trial]]], runs: Path, results: Path, partial: bool = False
-) -> list[int]:
-    """Copy the rows of the plans from runs/ to results/, draw the reports there; return the numbers of rows.
-
-    Everything is published, or nothing. Raises StoreError if a planned trial has neither ended nor been
-    stopped at a time limit, or, with `partial`, if none of an experiment has: what is missing then shows as
-    missing in its report.
-    """
-    plans = list(plans)
-    all_rows = [_publishable(experiment, trials, runs, partial) for experiment, trials in plans]
-    # Experiments that are published together may cite each other.
-    pending = {experiment.name: rows for (experiment, _), rows in zip(plans, all_rows, strict=True)}
-    with replacing_together() as beside:
-        for (experiment, trials), rows in zip(plans, all_rows, strict=True):
-            cells, folder = summarise(experiment, trials, rows), results / experiment.name
-            names = published_files(experiment)
-            _write(beside(folder), experiment, cells, folder, names, rows.values(), pending)
-    return list(map(len, all_rows))
-
-
-def _publishable(
-    experiment: Experiment, trials: Sequence[Trial], runs: Path, partial: bool
-) -> dict[str, Row]:
-    rows = rows_of(experiment, runs)
-    ended = [trial for trial in trials if rows.get(trial.id, {}).get("status") in ("done", "stopped")]
-    missing = len(trials) - len(ended)
-    if missing and not (partial and ended):
-        raise StoreError(
-            f"{runs / experiment.name}: {missing} of {len(trials)} planned trials are not done; "
-            f"finish them with `kfeat run {experiment.path}`, or publish what there is with --partial"
-        )
-    return {trial.id: rows[trial.id] for trial in ended}

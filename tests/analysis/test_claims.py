@@ -18,10 +18,10 @@ from kfeat.analysis.claims import (
     claim_verdicts,
 )
 from kfeat.analysis.statistics import growth_exponent
+from kfeat.cli.reports import check_report
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.paper import Claim
-from kfeat.render.report import check_report
 from tests.cells import cells_with, fake_row
 
 TS, RM, EXACT = {"map": "tensor_sketch"}, {"map": "random_maclaurin"}, {"map": "exact"}

@@ -14,7 +14,7 @@ import pytest
 
 from kfeat.cli import main
 from kfeat.experiments.row import ROWS, read_rows, write_rows
-from kfeat.render.report import FILES
+from kfeat.render.files import FILES
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, refusal, succeed
 from tests.cli.test_check import spoil

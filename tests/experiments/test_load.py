@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from kfeat.analysis.cells import summarise
+from kfeat.cli.reports import check_report
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.names import experiment_name
 from kfeat.experiments.paper import reported_numbers
 from kfeat.experiments.plan import plan
 from kfeat.render.paper_table import paper_table, paper_table_notes
-from kfeat.render.report import check_report, records
+from kfeat.render.report import records
 from kfeat.render.switches import ranked
 
 CONFIGS = Path(__file__).parents[2] / "configs"

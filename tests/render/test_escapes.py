@@ -12,7 +12,8 @@ from matplotlib.mathtext import MathTextParser
 from kfeat.analysis.cells import summarise
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.experiments.paper import Claim
-from kfeat.render.report import render, write_report
+from kfeat.render.files import write_report
+from kfeat.render.report import render
 from kfeat.render.table import csv_text, latex, markdown, markdown_cell, mathtext
 from kfeat.render.verdicts import scoreboard
 from kfeat.text import plain, plain_lines

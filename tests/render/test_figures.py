@@ -13,8 +13,9 @@ from kfeat.experiments.config import load_experiment
 from kfeat.render.figures import marks
 from kfeat.render.figures.figure import DIGITS, draw, figure_of
 from kfeat.render.figures.marks import RC, SVG, logarithmic, save
+from kfeat.render.files import FILES, write_report
 from kfeat.render.paper_table import check_figure
-from kfeat.render.report import FILES, records, render, write_report
+from kfeat.render.report import records, render
 from tests.cells import cells_with, fake_row
 
 KERNELS = """\

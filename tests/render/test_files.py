@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from kfeat.cli.reports import publish
 from kfeat.errors import StoreError
 from kfeat.experiments.row import ROWS, read_rows, write_rows
 from kfeat.files import replacing_together
-from kfeat.render.report import FILES, PUBLISHED, is_current, publish, write_report
+from kfeat.render.files import FILES, PUBLISHED, is_current, write_report
 
 
 def contents(folder):

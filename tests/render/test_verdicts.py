@@ -9,8 +9,9 @@ from kfeat.analysis.cells import summarise
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.experiments.paper import Citation, Claim
 from kfeat.experiments.quantities import SCORE
+from kfeat.render.files import PUBLISHED, write_report
 from kfeat.render.overview import terminal
-from kfeat.render.report import PUBLISHED, render, write_report
+from kfeat.render.report import render
 from kfeat.render.table import LONGEST
 from kfeat.render.verdicts import claim_notes, scoreboard
 from tests.cells import fake_row
