@@ -29,7 +29,8 @@ from kfeat.experiments.plan import Trial, described
 from kfeat.experiments.row import SCHEMA, Row, check_row
 from kfeat.kernels.base import MAX_ROWS
 from kfeat.memory import check_memory
-from kfeat.solvers.base import Solver, weight_options, with_codes
+from kfeat.solvers.base import Solver, weight_options
+from kfeat.solvers.class_weights import with_codes
 from kfeat.weights import by_weight
 
 log = logging.getLogger(__name__)

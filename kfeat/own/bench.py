@@ -56,8 +56,9 @@ from kfeat.own.new_config import default_metric, enough_rows
 from kfeat.own.report import evidence
 from kfeat.parameters import did_you_mean
 from kfeat.solvers import Newton
-from kfeat.solvers.base import TargetScale, weights_of_codes
-from kfeat.solvers.base import scores as linear_values
+from kfeat.solvers.base import TargetScale
+from kfeat.solvers.class_weights import weights_of_codes
+from kfeat.solvers.linear import scores as linear_values
 from kfeat.solvers.newton_system import cholesky
 from kfeat.solvers.ridge import Moments, ridge_path, sum_of
 from kfeat.text import counted

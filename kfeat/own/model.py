@@ -51,12 +51,12 @@ from kfeat.solvers.base import (
     TargetScale,
     available_when,
     checked_weights,
-    largest_at,
     resolved_kernel,
     weight_options,
-    with_codes,
 )
+from kfeat.solvers.class_weights import with_codes
 from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
+from kfeat.solvers.linear import largest_at
 from kfeat.text import printable
 
 CALIBRATION_STEPS = 10_000

@@ -1,9 +1,10 @@
 """Solvers: LIBLINEAR and LIBSVM at their full speed, Newton's method and ridge regression, one contract."""
 
-from kfeat.solvers.base import LinearSolver, Solver, Subproblem, regression_errors, relative_error
+from kfeat.solvers.base import Solver, Subproblem, regression_errors, relative_error
 from kfeat.solvers.cross_validation import LibsvmCV, NewtonCV, grid_scores
 from kfeat.solvers.liblinear import DualDescent, Liblinear
 from kfeat.solvers.libsvm import Libsvm, Svc
+from kfeat.solvers.linear import LinearSolver
 from kfeat.solvers.newton_method import Newton
 from kfeat.solvers.ridge import KernelRidge, Ridge, RidgeCV
 

@@ -2,97 +2,36 @@
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from math import inf, nan
-from operator import add
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 
 import numpy as np
 from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
-from scipy import special
 from scipy.sparse import issparse
 from sklearn import metrics, preprocessing
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import ClassifierTags, RegressorTags, gen_batches, validation
-from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils import ClassifierTags, RegressorTags, validation
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from kfeat.batches import Batches, Rows
-from kfeat.errors import DataError, ParameterError, SolverError, UnsupportedKernelError
+from kfeat.batches import Batches
+from kfeat.errors import DataError, SolverError, UnsupportedKernelError
 from kfeat.kernels import Kernel, Linear, ObjectKernel
 from kfeat.kernels.base import MAX_ROWS, Estimator, Objects, canonical
 from kfeat.parameters import check_parameters
+from kfeat.solvers.dask_batches import as_batches
 from kfeat.text import counted
 from kfeat.weights import by_weight
-
-
-def as_batches(X: Any) -> Any:
-    """Return a Dask array as batches, and anything else unchanged."""
-    return DaskBatches(X) if type(X).__module__.startswith("dask.array") else X
-
-
-class DaskBatches(Batches):
-    """The rows of a Dask array (n, d), one batch for each chunk of rows.
-
-    Work on a chunk and sums over chunks are tasks of Dask: with a `distributed.Client` they run on its
-    workers, which need kfeat, and only results come back. Newton's method passes over the chunks many times:
-    call `X.persist()` first, so that the workers keep them. Raises DataError for chunks of unknown size.
-    """
-
-    def __init__(self, X: Any, rows: Rows | None = None) -> None:
-        if X.ndim != 2 or X.dtype.kind not in "fiub" or np.isnan([*X.shape, *X.chunks[0]]).any():
-            raise DataError(
-                f"expected a Dask array of rows of real numbers in chunks of known size, got {X!r}; "
-                "X.compute_chunk_sizes() finds the sizes"
-            )
-        X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-        self.X = X.rechunk({1: -1}) if len(X.chunks[1]) > 1 else X
-        super().__init__(np.cumsum([0, *self.X.chunks[0]]), X.shape[1], X.dtype, rows)
-
-    def _with_rows(self, rows: Rows) -> Self:
-        return type(self)(self.X, rows)
-
-    def each(self, function: Callable[..., Any], *aligned: Any) -> Iterator[Any]:
-        """Yield function(block, *parts) for each chunk, all of which are computed at once."""
-        from dask import base
-
-        compute: Any = base.compute
-        yield from compute(*self._tasks(function, aligned))
-
-    def total(self, function: Callable[..., Any], *aligned: Any) -> Any:
-        """Return the sum over the chunks; neighbours are added first, so that the workers do the sums."""
-        from dask import base
-        from dask.delayed import delayed
-
-        sums, plus = self._tasks(function, aligned), delayed(add)
-        while len(sums) > 1:
-            pairs = [plus(a, b) for a, b in zip(sums[::2], sums[1::2], strict=False)]
-            sums = pairs + (sums[-1:] if len(sums) % 2 else [])
-        compute: Any = base.compute
-        return compute(sums[0])[0]
-
-    def _tasks(self, function: Callable[..., Any], aligned: Sequence[Any]) -> list[Any]:
-        from dask.delayed import delayed
-
-        blocks, call = self.X.to_delayed()[:, 0], delayed(on_rows, pure=False)
-        return [call(function, blocks[k], rows, *parts) for k, rows, parts in self._pieces(aligned)]
-
-
-def on_rows(function: Callable[..., Any], block: Any, rows: Rows | None, *parts: Any) -> Any:
-    """Return the function's value on a chunk, or on some of its rows."""
-    return function(block if rows is None else block[rows], *parts)
-
 
 # Types of parameters that several constructors take.
 AboveZero = Annotated[FiniteFloat, Gt(0)]
 NotNegative = Annotated[FiniteFloat, Ge(0)]
-ClassWeight = dict[Any, float] | Literal["balanced"] | None
 Task = Literal["classification", "regression"]
 Target = Literal["none", "log", "power"]
 MOST_TARGETS = 100_000  # repeated by their weights, from which a power transform learns its exponent
@@ -405,57 +344,6 @@ def resolved_kernel(kernel: Any, X: Any, weights: Any = None) -> Kernel:
     return own
 
 
-def class_factors(
-    class_weight: Any, classes: NDArray[Any], y: NDArray[Any], sample_weight: Any = None
-) -> NDArray[np.float64]:
-    """Return the factor of C for each of the `classes`, shape (classes,); y (n,) has positions in these.
-
-    The size of a class is the weight of its rows. A class that a mapping does not name has the factor 1.
-    Raises ParameterError for a label that is not one of the classes, and for factors that are not finite and
-    above 0.
-    """
-    if isinstance(class_weight, dict):  # scikit-learn would take the texts "0" and "1" as numbers
-        labels = classes.tolist()
-        refuse_unknown([label for label in class_weight if label not in labels], labels)
-        factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=float)
-    elif class_weight == "balanced" and sample_weight is not None:
-        sizes = np.bincount(y, sample_weight)
-        factors = sizes.mean() / sizes
-    else:
-        factors = compute_class_weight(class_weight, classes=classes, y=classes[y])
-    if not (np.isfinite(factors) & (factors > 0)).all():
-        raise ParameterError(
-            f"class_weight: every class needs a finite weight above 0 (got {class_weight!r})"
-        )
-    return factors
-
-
-def weights_of_codes(class_weight: Any, label_names: Sequence[str]) -> Any:
-    """Return class weights by the codes 0, 1, ... of `label_names`, if a mapping uses these names.
-
-    A number also means the name with the same text; if no key matches a name, numbers are codes. Raises
-    ParameterError for a label that is not one of the names.
-    """
-    codes = {name: code for code, name in enumerate(label_names)}
-    if not isinstance(class_weight, dict) or not any(str(label) in codes for label in class_weight):
-        return class_weight
-    refuse_unknown([label for label in class_weight if str(label) not in codes], label_names)
-    return {codes[str(label)]: weight for label, weight in class_weight.items()}
-
-
-def refuse_unknown(unknown: Sequence[Any], labels: Sequence[Any]) -> None:
-    """Raise ParameterError if there are labels that no row has."""
-    if unknown:
-        raise ParameterError(f"class_weight: there are no rows of {unknown}; the classes are {list(labels)}")
-
-
-def with_codes(solver: Any, label_names: Sequence[str]) -> Any:
-    """Return the solver with its class weights by codes, for labels that are codes of `label_names`."""
-    weights = getattr(solver, "class_weight", None)
-    coded = weights_of_codes(weights, label_names)
-    return solver if coded is weights else solver.set_params(class_weight=coded)
-
-
 def relative_error(y: Any, predicted: Any) -> float:
     """Return ||predicted - y|| / ||y||, as Chang, Li, Yang and Poczos (IJCAI 2017) report it."""
     y, predicted = (np.asarray(values, dtype=np.float64) for values in (y, predicted))
@@ -472,139 +360,3 @@ def regression_errors(y: Any, predicted: Any, weights: Any = None) -> dict[str, 
         "mae": float(metrics.mean_absolute_error(y, predicted, sample_weight=weights)),
         "r2": float(metrics.r2_score(y, predicted, sample_weight=weights)) if len(y) > 1 else nan,
     }
-
-
-BLOCK_BYTES = 2**25  # bytes of float64 rows at a time while predicting
-
-
-class LinearSolver(Solver):
-    """A linear solver.
-
-    Attributes
-    ----------
-    coef_, intercept_ : ndarray of shapes (subproblems, d) and (subproblems,)
-        The weights and the intercepts; in regression (d,) and a float.
-    """
-
-    coef_: NDArray[np.float64]
-    intercept_: Any
-    C: float
-    p: float
-
-    @property
-    def logistic(self) -> bool:
-        """Whether scores are log odds, so that probabilities exist."""
-        return False
-
-    @available_when(classifies)
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return <w, x> + b: shape (n,), or (n, classes) for more than two classes."""
-        return self._values(X)
-
-    @available_when(lambda self: self.logistic)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return class probabilities (n, classes): the logistic function of the scores, normalised.
-
-        The class of `predict` has the largest one.
-        """
-        values = self.decision_function(X)
-        if values.ndim == 1:
-            positive = special.expit(values)
-            return largest_at(self._places(values), np.stack([1 - positive, positive], axis=1))
-        logs = special.log_expit(values)  # the exponentials of a whole row may underflow
-        positive = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return largest_at(self._places(values), positive / positive.sum(axis=1, keepdims=True))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the largest score, or the value, for each row."""
-        values = self._values(X)
-        if self.task == "regression":
-            return self.target_.back(values) if hasattr(self, "target_") else values
-        return self.classes_[self._places(values)]
-
-    def _places(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
-        """Return the position in `classes_` of the class with the largest score."""
-        return (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Return <w, x> + b of checked rows for each subproblem, shape (n, subproblems)."""
-        return scores(X, np.atleast_2d(self.coef_)) + self.intercept_
-
-    def _all_scores(self, X: Any) -> NDArray[np.float64]:
-        """Return `_scores` of checked rows, which may be batches."""
-        return np.concatenate(list(X.each(self._scores))) if isinstance(X, Batches) else self._scores(X)
-
-    def _values(self, X: Any) -> NDArray[np.float64]:
-        values = self._all_scores(self._check_again(as_batches(X)))
-        return values[:, 0] if values.shape[1] == 1 else values
-
-    def _objective(
-        self, solver_type: int, values: NDArray[np.float64], y: NDArray[Any], b: Any, weights: Any,
-        sample_weight: Any = None,
-    ) -> float:  # fmt: skip
-        """Return the sum of all R(w, b) + sum_i C_i loss_i, the primal of LIBLINEAR's -s `solver_type`.
-
-        `values` (n, subproblems) are the scores, `y` (n,) the targets or positions of classes, `b` the
-        penalised bias weights, `weights` the factors of C by class (None: regression), `sample_weight` those
-        by row. One against the rest weights only the class itself, unless there are two classes.
-        """
-        W, C = self.coef_, self.C
-        R = np.abs(W).sum() + np.abs(b).sum() if solver_type in (5, 6) else ((W**2).sum() + np.sum(b**2)) / 2
-        if weights is None:
-            excess = np.maximum(np.abs(values[:, 0] - y) - self.p, 0)
-            return float(R + C * (excess if solver_type == 13 else excess**2).sum())
-        if solver_type == 4:
-            return float(R * (2 if values.shape[1] == 1 else 1) + _crammer_singer(values, y, C * weights))
-        if values.shape[1] == 1:
-            own, cost = (y == 1)[:, None], C * weights[y][:, None]
-        else:
-            own = y[:, None] == np.arange(values.shape[1])
-            cost = np.where(own, C * weights, C)
-        if sample_weight is not None:
-            cost = cost * sample_weight[:, None]
-        return float(R + (cost * _loss(solver_type, np.where(own, 1.0, -1.0) * values)).sum())
-
-
-def largest_at(places: NDArray[Any], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return probabilities (n, classes) whose largest in each row is that of the class at its place (n,).
-
-    Where another class has a larger one, the two exchange theirs; of two classes, both get a half. Equal
-    ones, such as far outside the range of training, are told apart in the last digit.
-    """
-    others = probabilities.argmax(axis=1)
-    rows = np.flatnonzero(others != places)
-    own, other = places[rows], others[rows]
-    if probabilities.shape[1] == 2:
-        probabilities[rows] = 0.5
-    largest = probabilities[rows, other]
-    probabilities[rows, other] = probabilities[rows, own]
-    probabilities[rows, own] = np.minimum(np.nextafter(largest, inf), 1.0)
-    return probabilities
-
-
-def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return X W' in double precision, shape (n, len(W)); float32 rows are converted block by block."""
-    if not isinstance(X, np.ndarray) or X.dtype == W.dtype:
-        return np.asarray(X @ W.T)
-    values = np.empty((len(X), len(W)))
-    for rows in gen_batches(len(X), max(1, BLOCK_BYTES // (8 * X.shape[1]))):
-        np.matmul(X[rows].astype(W.dtype), W.T, out=values[rows])
-    return values
-
-
-def _loss(solver_type: int, margins: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the loss of each margin: logistic, l1 or l2."""
-    if solver_type in (0, 6, 7):
-        return np.logaddexp(0, -margins)
-    hinge = np.maximum(1 - margins, 0)
-    return hinge if solver_type == 3 else hinge**2
-
-
-def _crammer_singer(values: NDArray[np.float64], y: NDArray[Any], cost: NDArray[np.float64]) -> float:
-    """Return sum_i C_{y_i} max_m (1[m != y_i] + s_im - s_iy_i)."""
-    if values.shape[1] == 1:
-        values = np.hstack([-values, values])
-    rows = np.arange(len(y))
-    reach = 1 + values - values[rows, y][:, None]
-    reach[rows, y] = 0
-    return float(cost[y] @ reach.max(axis=1))

@@ -17,17 +17,9 @@ from sklearn.exceptions import ConvergenceWarning
 from kfeat.errors import ParameterError, SolverError
 from kfeat.parameters import Iterations, Seed
 from kfeat.solvers import native
-from kfeat.solvers.base import (
-    AboveZero,
-    ClassWeight,
-    LinearSolver,
-    NotNegative,
-    Subproblem,
-    Task,
-    class_factors,
-    finite,
-    unweighted,
-)
+from kfeat.solvers.base import AboveZero, NotNegative, Subproblem, Task, finite, unweighted
+from kfeat.solvers.class_weights import ClassWeight, class_factors
+from kfeat.solvers.linear import LinearSolver
 from kfeat.solvers.native import one_at_a_time
 
 SolverType = Literal[0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13]

@@ -26,7 +26,6 @@ from kfeat.parameters import Iterations
 from kfeat.solvers import native
 from kfeat.solvers.base import (
     AboveZero,
-    ClassWeight,
     NotNegative,
     Solver,
     Subproblem,
@@ -37,6 +36,7 @@ from kfeat.solvers.base import (
     resolved_kernel,
     unweighted,
 )
+from kfeat.solvers.class_weights import ClassWeight
 from kfeat.solvers.libsvm_model import (
     GivenKernel,
     LibsvmKernel,

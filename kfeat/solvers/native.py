@@ -21,7 +21,8 @@ from kfeat.child import in_fork
 from kfeat.errors import DataError
 from kfeat.kernels.base import is_forked
 from kfeat.memory import check_memory
-from kfeat.solvers.base import Solver, class_factors
+from kfeat.solvers.base import Solver
+from kfeat.solvers.class_weights import class_factors
 
 PRINT_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
 C_INT_MAX = 2**31 - 1

@@ -20,15 +20,9 @@ from scipy import special
 
 from kfeat.errors import ParameterError, SolverError
 from kfeat.parameters import Iterations, check_parameters
-from kfeat.solvers.base import (
-    AboveZero,
-    ClassWeight,
-    LinearSolver,
-    Subproblem,
-    Task,
-    class_factors,
-    finite,
-)
+from kfeat.solvers.base import AboveZero, Subproblem, Task, finite
+from kfeat.solvers.class_weights import ClassWeight, class_factors
+from kfeat.solvers.linear import LinearSolver
 from kfeat.solvers.newton_system import (
     DesignMatrix,
     SparseDesign,

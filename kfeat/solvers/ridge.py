@@ -19,16 +19,9 @@ from kfeat.kernels import Kernel
 from kfeat.kernels.base import as_operand, check_finite
 from kfeat.memory import check_memory
 from kfeat.parameters import Folds, Seed, check_parameters
-from kfeat.solvers.base import (
-    AboveZero,
-    LinearSolver,
-    Solver,
-    Subproblem,
-    Target,
-    finite,
-    resolved_kernel,
-)
+from kfeat.solvers.base import AboveZero, Solver, Subproblem, Target, finite, resolved_kernel
 from kfeat.solvers.cross_validation import AboveOne, geometric_grid
+from kfeat.solvers.linear import LinearSolver
 from kfeat.solvers.newton_system import WIDE, cholesky, is_wide
 from kfeat.solvers.sparse_system import ridge_path_of_sparse
 from kfeat.text import counted

@@ -6,7 +6,7 @@ import pytest
 from kfeat.errors import CodeError
 from kfeat.experiments.component import read_component
 from kfeat.kernels import Gaussian
-from kfeat.solvers.base import with_codes
+from kfeat.solvers.class_weights import with_codes
 
 X, y = np.random.default_rng(0).random((40, 3)), np.arange(40) % 2
 SOURCE = """
