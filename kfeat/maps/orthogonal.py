@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -152,24 +152,20 @@ class SORF(HadamardFourier):
 
     The map is biased, since all frequencies have the length sqrt(2 gamma m), while a Gaussian vector's length
     varies. The bias is -a^2 k(x, y) / m to first order in 1 / m, a = gamma ||x - y||^2, at most 0.54 / m.
-    `lengths="chi"` draws the lengths as ORF does, which removes this term; the rest is due to directions that
-    are not quite uniform. The variance is ORF's for m >= 64; for few features it is up to 3 times larger.
+    The rest is due to directions that are not quite uniform. The variance is ORF's for m >= 64; for few
+    features it is up to 3 times larger.
 
     Parameters
     ----------
     kernel : Gaussian, default exp(-||x - y||^2)
     n_components : int, default 100
         The number D of features, a cosine and a sine for each frequency; an odd D has one more cosine.
-    lengths : {"constant", "chi"}, default "constant"
-        Whether all frequencies have the same length, as published, or lengths of Gaussian vectors.
     random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
     signs_ : ndarray of shape (3, number of blocks, m)
         The diagonals of B_3, B_2 and B_1 of each block.
-    lengths_ : ndarray of shape (number of blocks, frequencies per block)
-        The lengths of the frequencies for 2 gamma = 1.
 
     Examples
     --------
@@ -190,24 +186,20 @@ class SORF(HadamardFourier):
         use="the Gaussian kernel, dense data of hundreds of features and more; fastfood has no bias",
     )
 
-    lengths: Literal["constant", "chi"] = "constant"
-
     @property
     def bias(self) -> str:
         """Why the estimates are biased."""
         return "products of Hadamard matrices are not uniform rotations"
 
     def _draw_frequencies(self, rng: Generator, d: int, n_frequencies: int) -> None:
-        n_blocks, m, width = self._size()
+        n_blocks, m, _ = self._size()
         self._check_memory(f"{n_blocks * m:,} frequencies", 8 * 4 * n_blocks * m)
         self.signs_ = random_signs(rng, (3, n_blocks, m))
-        chi = self.lengths == "chi"
-        self.lengths_ = np.sqrt(rng.chisquare(m, (n_blocks, width)) if chi else np.full((n_blocks, width), m))
 
     def _lengths(self) -> Array:
-        m = self.signs_.shape[-1]
+        n_blocks, m, width = self._size()
         # H H H / m has rows of length sqrt(m); they are divided by it and multiplied by the lengths.
-        return self.lengths_ * np.sqrt(2 * self.kernel_.gamma / m) / m
+        return np.full((n_blocks, width), np.sqrt(m)) * np.sqrt(2 * self.kernel_.gamma / m) / m
 
     def _middle(self, dtype: np.dtype[Any]) -> Callable[[Array], Array]:
         _, second, third = self.signs_.astype(dtype)

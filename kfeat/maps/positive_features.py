@@ -1,6 +1,6 @@
 """Positive features of the exponential and the Gaussian kernel (FAVOR+, Choromanski et al. 2021)."""
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -17,17 +17,15 @@ class PositiveFeatures(FeatureMap):
 
     z_i(x) = exp(<w_i, u> - ||u||^2 / 2) / sqrt(D), w_i of N(0, I), u = x / sigma (Lemma 1); for the Gaussian
     u = sqrt(2 gamma) x and exp(<w_i, u> - ||u||^2). Unbiased, and every estimate is above 0. With
-    r = ||u + v||^2, where v belongs to y as u to x, the variance is k^2 (exp(r) - 1) / D, and for "pairs"
-    k^2 (exp(r) - 1) (1 - exp(-r)) / D (Lemma 2). It is small if u is near -v, and very large for long rows.
+    r = ||u + v||^2, where v belongs to y as u to x, the variance is k^2 (exp(r) - 1) (1 - exp(-r)) / D
+    (Lemma 2). It is small if u is near -v, and very large for long rows. Each vector w_i is used with both
+    signs, which takes half the products with X; an odd D has one more vector with one sign.
 
     Parameters
     ----------
     kernel : Exponential or Gaussian, default exp(<x, y>)
     n_components : int, default 100
         The number D of features.
-    features : {"pairs", "single"}, default "pairs"
-        "pairs" draws D / 2 vectors and uses each with both signs: less variance with half the products with
-        X (an odd D has one more vector with one sign). "single" draws D vectors.
     random_state, n_jobs : see FeatureMap
 
     Attributes
@@ -55,10 +53,9 @@ class PositiveFeatures(FeatureMap):
     default_kernel = Exponential()
 
     n_components: Components = 100
-    features: Literal["pairs", "single"] = "pairs"
 
     def _draw(self, X: Any, rng: Generator) -> int:
-        n_vectors = self.n_components - self._n_pairs()
+        n_vectors = self.n_components - self.n_components // 2
         self._check_memory(f"{n_vectors:,} directions", 16 * X.shape[1] * n_vectors)
         scale, _ = self._scale_and_decay()
         self.directions_ = rng.standard_normal((X.shape[1], n_vectors)) * scale
@@ -72,9 +69,6 @@ class PositiveFeatures(FeatureMap):
         inverse = 1 / np.float64(number(self.kernel_, "sigma"))
         return float(inverse), float(0.5 * inverse**2)
 
-    def _n_pairs(self) -> int:
-        return self.n_components // 2 if self.features == "pairs" else 0
-
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         directions, n_vectors = self.directions_.astype(dtype), self.directions_.shape[1]
         decay = dtype.type(self._scale_and_decay()[1])
@@ -84,7 +78,7 @@ class PositiveFeatures(FeatureMap):
             offsets = (decay * squared_norms(X) + shift)[:, None]
             exponents = X @ directions
             np.subtract(exponents, offsets, out=out[:, :n_vectors])
-            np.add(exponents[:, : self._n_pairs()], offsets, out=out[:, n_vectors:])
+            np.add(exponents[:, : self.n_components // 2], offsets, out=out[:, n_vectors:])
             np.negative(out[:, n_vectors:], out=out[:, n_vectors:])
             np.exp(out, out=out)
 

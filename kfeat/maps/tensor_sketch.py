@@ -291,10 +291,11 @@ class RecursiveSketch(PolynomialSketch):
 
     z = Q_p(x, ..., x): Q_1(x) = x, and Q_p(x, ..., x) = T(Q_{p/2}(x, ..., x), Q_{p/2}(x, ..., x)), where
     T(u, v) = FFT^-1(FFT(C u) * FFT(C' v)) is a Tensor Sketch of degree 2 into D = n_components buckets. Every
-    node has its own count sketches, and x = (sqrt(gamma) x, sqrt(coef0)). The tree is balanced, with p leaves
-    (the paper adds constant leaves up to a power of two, which increase the variance). Unbiased. The variance
-    grows in proportion to p while p / D is small, but TensorSketch's grows like 2^p: for p = 16, D = 1,024
-    and flat unit rows x = y of 1,024 features it is 0.091 instead of 208.
+    node has its own count sketches, and x = (sqrt(gamma) x, sqrt(coef0)). The tree is balanced, with p
+    leaves. (The paper adds constant leaves up to a power of two, and sketches each leaf first; both increase
+    the variance.) Unbiased. The variance grows in proportion to p while p / D is small, but TensorSketch's
+    grows like 2^p: for p = 16, D = 1,024 and flat unit rows x = y of 1,024 features it is 0.091 instead of
+    208.
 
     Cost: at least 2 p - 2 count sketches and 3 p - 3 real FFTs of length D per row; choose D without large
     prime factors.
@@ -304,9 +305,6 @@ class RecursiveSketch(PolynomialSketch):
     kernel : Polynomial or Linear (then the map is a count sketch), default <x, y>^2
     n_components : int, default 100
         The number D of features.
-    base : {"none", "count_sketch"}, default "none"
-        "count_sketch" also sketches each leaf into D buckets before the lowest nodes, as published. The count
-        sketches of the nodes take rows of any length, so this saves nothing and adds variance.
     random_state, n_jobs : see FeatureMap
 
     Attributes
@@ -335,17 +333,11 @@ class RecursiveSketch(PolynomialSketch):
     )
 
     n_components: Components = 100
-    base: Literal["none", "count_sketch"] = "none"
 
     def _draw(self, X: Any, rng: Generator) -> int:
         p, D = self.kernel_.degree, self.n_components
         self.buckets_, self.signs_ = random_tables(rng, p, X.shape[1] + 1, D)
         self.inner_buckets_, self.inner_signs_ = random_tables(rng, max(p - 2, 0), D, D)
-        if self.base == "count_sketch" and p > 1:
-            # A count sketch of a count sketch is a count sketch with the composed hash.
-            buckets, signs = random_tables(rng, p, D, D)
-            self.signs_ *= np.take_along_axis(signs, self.buckets_, axis=1)
-            self.buckets_ = np.take_along_axis(buckets, self.buckets_, axis=1)
         return D
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:

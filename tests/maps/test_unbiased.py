@@ -38,11 +38,7 @@ EVEN = [
     for features in ("pairs", "offset")
     for spread in SPREADS
 ]
-POSITIVE = [
-    maps.PositiveFeatures(kernel, 101, features=features)
-    for kernel in (Exponential(1.5), Gaussian(0.1))
-    for features in ("pairs", "single")
-]
+POSITIVE = [maps.PositiveFeatures(kernel, 101) for kernel in (Exponential(1.5), Gaussian(0.1))]
 
 
 OTHERS = [*FOURIER[1:], MACLAURIN, OPTIMISED, *POSITIVE, *EVEN]
