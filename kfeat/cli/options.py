@@ -129,9 +129,9 @@ def _debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     ctx.meta["kfeat.debug"] = value
 
 
-def _verbosity(ctx: click.Context, parameter: click.Parameter, value: bool) -> bool:
+def _quiet(ctx: click.Context, parameter: click.Parameter, value: bool) -> bool:
     if value:
-        logging.getLogger("kfeat").setLevel(logging.INFO if parameter.name == "verbose" else logging.ERROR)
+        logging.getLogger("kfeat").setLevel(logging.ERROR)
     return value
 
 
@@ -142,9 +142,7 @@ access = options(
 )  # fmt: skip
 
 verbosity = options(
-    click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=_verbosity,
-                 help="Print more messages."),
-    click.option("-q", "--quiet", is_flag=True, callback=_verbosity,
+    click.option("-q", "--quiet", is_flag=True, callback=_quiet,
                  help="Print only errors and the result."),
     click.option("--debug", is_flag=True, expose_value=False, is_eager=True, callback=_debug,
                  help="Show the traceback of an error."),

@@ -88,10 +88,9 @@ def load(
     """
     rules: Protocol = validated(Protocol, protocol or {}, "protocol")
     raw = load_raw(source, mirror=mirror, cache=cache, offline=offline, progress=progress)
-    if not raw.verified:
-        own = isinstance(validated(Source, source, "dataset"), OwnSource)
+    if not raw.verified and not isinstance(validated(Source, source, "dataset"), OwnSource):
         say_once(
-            logging.INFO if own else logging.WARNING,
+            logging.WARNING,
             f"{raw.name} is unverified: no published hash is known; "
             f"the fingerprint to pin is {raw.fingerprint}",
         )

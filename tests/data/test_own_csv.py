@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kfeat.data import FileSource, Protocol, Reading, load_raw, read_rows
+from kfeat.data import FileSource, Protocol, Reading, load, load_raw, read_rows
 from kfeat.data.formats.tables import read_frame
 from kfeat.data.preparation import prepare
 from kfeat.errors import ConfigError, DataError
@@ -303,3 +303,13 @@ def test_reading_a_table_of_numbers_sets_no_column_anew(tmp_path, monkeypatch):
     monkeypatch.setattr(pd.DataFrame, "__setitem__", lambda *_: pytest.fail("a column was set anew"))
     assert read_frame(tmp_path / "toy.csv", Reading()).shape == (2, 3)
     assert len(list(read_rows(later, Reading(), coding))) == 1
+
+
+def test_a_file_of_ones_own_needs_no_published_hash_and_nothing_is_said_of_it(tmp_path, caplog):
+    caplog.set_level("DEBUG", logger="kfeat")
+    path = tmp_path / "own.csv"
+    path.write_text("a,y\n" + "1,no\n2,yes\n" * 10)
+    protocol = {"split": {"kind": "stratified", "train": 0.5}}
+    data = load({"path": str(path), "target": "y"}, protocol, random_state=0, cache=tmp_path / "cache")
+    assert not data.verified
+    assert caplog.text == ""
