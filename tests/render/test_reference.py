@@ -167,8 +167,10 @@ def test_many_tables_do_not_exceed_what_latex_can_keep(load, monkeypatch):
     assert [part.count(r"\end{table}") for part in parts] == [4, 4, 1]
 
 
-def test_the_config_of_the_page_on_papers_has_a_reference(load_text):
+def test_the_config_of_the_page_on_papers_comes_with_kfeat_and_has_a_reference(load_text):
     (text,) = re.findall(r"```yaml\n(.*?)```", Path("docs/howto/paper_table.md").read_text(), re.DOTALL)
+    place, _, config = text.removeprefix("# ").partition("\n")
+    assert config == Path(place).read_text()
     shown = column(load_text(text))
     assert [name for name, difference in shown.items() if difference == "reference"] == [
         f"ORF, D = {size}" for size in (32, 64, 128, 256)
