@@ -180,13 +180,15 @@ def _check_working_folder() -> None:
 
 
 _MOMENT = 0.05  # seconds
+DROPPING = ("ExtensionFileLoader.", "_LazyModule.")  # what loads compiled modules, and postponed ones
 
 
 class _Stop:
     """A handler that raises an error on a signal; what else it causes counts as this error.
 
     Compiled code turns the error into another one, or a compiled module that is being imported prints and
-    drops it. So the error waits until such an import has ended, unless the signal comes twice.
+    drops it. Python drops what is raised while a postponed module is loaded. So the error waits until such an
+    import has ended, unless the signal comes twice.
     """
 
     def __init__(self, error: BaseException) -> None:
@@ -215,10 +217,10 @@ def _as_raised(stops: Iterable[_Stop]) -> Iterator[None]:
 
 
 def _importing(frame: FrameType | None) -> bool:
-    """Return whether this frame is one of the import system, or was called by a compiled module's import."""
+    """Return whether this frame is one of the import system, or inside the load of one of DROPPING."""
     inner = frame is not None and frame.f_code.co_filename.startswith("<frozen importlib")
     while frame is not None and not inner:
-        inner = frame.f_code.co_qualname.startswith("ExtensionFileLoader.")
+        inner = frame.f_code.co_qualname.startswith(DROPPING)
         frame = frame.f_back
     return inner
 

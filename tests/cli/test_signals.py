@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import LazyLoader, find_spec, module_from_spec
 
 import click
 import pytest
@@ -65,6 +66,31 @@ def test_a_signal_waits_for_the_import_of_a_compiled_module(command, number, wor
     result = command(body)
     assert (result.exit_code, result.stderr) == (status, f"kfeat: {word}\n")
     assert done == ["imported"]
+
+
+@pytest.mark.parametrize(("number", "word", "status"), ENDS)
+def test_a_signal_waits_for_the_load_of_a_postponed_module(
+    command, number, word, status, tmp_path, monkeypatch
+):
+    """Python drops what is raised in it, since it asks for `__spec__` and takes any error for an answer."""
+    (tmp_path / "late.py").write_text(
+        f"import os, time\nos.kill(os.getpid(), {int(number)})\ntime.sleep(0.01)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    spec = find_spec("late")
+    spec.loader = LazyLoader(spec.loader)
+    monkeypatch.setitem(sys.modules, "late", module_from_spec(spec))
+    spec.loader.exec_module(sys.modules["late"])
+    done = []
+
+    def body():
+        exec("import late")
+        time.sleep(5)
+        done.append("slept")
+
+    result = command(body)
+    assert (result.exit_code, result.stderr) == (status, f"kfeat: {word}\n")
+    assert not done
 
 
 @pytest.mark.parametrize(("number", "word", "status"), ENDS)
