@@ -1,10 +1,18 @@
-"""Weights of rows, for what takes none: rows that are repeated by their weights."""
+"""Weights of rows: which are in range, and rows that are repeated by their weights for what takes none."""
 
 from math import ceil
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+LEAST, MOST = 1e-30, 1e30
+IN_RANGE = f"a weight of 0, or from {LEAST:g} to {MOST:g}"
+
+
+def out_of_range(weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which weights (n,) are so large or small that sums with them overflow, or lose all digits."""
+    return (weights > MOST) | ((weights > 0) & (weights < LEAST))
 
 
 def copies(weights: NDArray[np.float64], most: int) -> NDArray[np.intp]:

@@ -27,7 +27,7 @@ from kfeat.kernels.base import MAX_ROWS, Estimator, Objects, canonical
 from kfeat.parameters import check_parameters
 from kfeat.solvers.dask_batches import as_batches
 from kfeat.text import counted
-from kfeat.weights import by_weight
+from kfeat.weights import IN_RANGE, by_weight, out_of_range
 
 # Types of parameters that several constructors take.
 AboveZero = Annotated[FiniteFloat, Gt(0)]
@@ -240,10 +240,12 @@ def checked_targets(X: Any, y: Any) -> NDArray[Any]:
 
 
 def checked_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
-    """Return the weights of the rows of X; raises ValueError unless they are 0 or more, and not all 0."""
+    """Return the weights of the rows of X, 0 or more; raises ValueError for others, and if all are 0."""
     weights = validation._check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     if not weights.any():
         raise DataError("weights: expected some above zero, got zero in every row")
+    if (far := out_of_range(weights)).any():
+        raise DataError(f"weights: expected {IN_RANGE} in each row, got {weights[far][0]:g}")
     return np.asarray(weights)
 
 

@@ -577,6 +577,8 @@ def test_rows_count_by_a_weight_from_the_config_to_the_scores():
     [
         ("minus", "row 8, column minus: expected a weight of 0 or more, got '-1'"),
         ("zero", "column zero: expected a weight above 0, got 0 in every row"),
+        ("huge", "row 4, column huge: expected a weight of 0, or from 1e-30 to 1e+30, got '1e+300'"),
+        ("tiny", "row 4, column tiny: expected a weight of 0, or from 1e-30 to 1e+30, got '1e-320'"),
         ("gaps", "column gaps: expected a weight in every row, got an empty cell"),
         ("word", "column word: expected a number, got 'w0'"),
         ("none", "no column 'none'"),
@@ -586,8 +588,11 @@ def test_rows_count_by_a_weight_from_the_config_to_the_scores():
 def test_a_column_that_cannot_weigh_the_rows_is_one_sentence(column, told):
     table(
         "own.csv",
-        "a,minus,zero,gaps,word,y",
-        lambda i: f"{i % 9},{-1 if i == 7 else 1},0,{i or ''},w{i % 3},{i % 2}",
+        "a,minus,zero,huge,tiny,gaps,word,y",
+        lambda i: (
+            f"{i % 9},{-1 if i == 7 else 1},0,{'1e300' if i == 3 else 1},{'1e-320' if i == 3 else 1},"
+            f"{i or ''},w{i % 3},{i % 2}"
+        ),
     )
     (sentence,) = refusal("new", "own.csv", "--target", "y", "--weight", column).splitlines()
     assert told in sentence

@@ -102,6 +102,8 @@ def test_weights_that_are_none_are_one_sentence():
         (-np.ones(90), "[Nn]egative"),
         (np.full(90, np.nan), "NaN"),
         (np.ones(89), "shape"),
+        (np.full(90, 1e300), r"weights: expected a weight of 0, or from 1e-30 to 1e\+30 in each row"),
+        (np.full(90, 1e-320), "from 1e-30"),
     ):
         with pytest.raises(ValueError, match=told):
             Newton().fit(X, y, weights)

@@ -45,6 +45,7 @@ from kfeat.data.formats import cut
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
 from kfeat.text import counted
+from kfeat.weights import IN_RANGE, out_of_range
 
 # The words for a missing cell: `?` and those of pandas, whose own list depends on its version.
 MISSING = frozenset(
@@ -539,6 +540,7 @@ def numbers_by(cells: Any, kind: str) -> NDArray[Any]:
     if kind == "weight":
         weights = finite_numbers(cells, 0)
         check_cells(weights < 0, cells, "a weight of 0 or more")
+        check_cells(out_of_range(weights), cells, IN_RANGE)
         if not weights.any():
             raise DataError(f"column {cells.name}: expected a weight above 0, got 0 in every row")
         return weights
