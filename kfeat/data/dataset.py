@@ -123,9 +123,9 @@ class Reading(Model):
     the column (for a date, of its parts), `most_frequent` with the most frequent value (of several, the
     smallest); words always get the most frequent word. `word` makes a missing cell the word `missing` among
     words, and is `mean` for numbers. Both are learnt from the rows of the training file
-    that have the cell (only from the first `n_train` rows, if given) before a protocol splits them, so rows
-    that the protocol draws from this file for testing are included. Missing labels are never filled: such
-    rows are left out.
+    that have the cell (only from the first `n_train` rows, if given) before a protocol splits and weighs
+    them, so rows that the protocol draws from this file for testing are included. Missing labels are never
+    filled: such rows are left out.
 
     `missing_values` are words and numbers that stand for a missing cell, such as ['-', 'n.k.', -999]; empty
     cells, `?`, NA, NaN, None, null and their variants are missing anyway. `decimal: ','` is the comma in 2,5,
