@@ -11,6 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import yaml
+from scipy.sparse import csr_array, issparse
 from sklearn.utils.estimator_checks import check_estimator
 
 from kfeat.analysis.cells import summarise
@@ -147,6 +148,19 @@ def test_a_new_parameter_leaves_the_ids_and_features_of_old_rows(recipe, write, 
     monkeypatch.setitem(MAPS, "random_projection", partial(MAPS["random_projection"], sparse=True))
     statistics = sys.modules["tests.maps.test_random_projection"]
     statistics.test_inner_products_are_unbiased_with_the_variance_that_the_docstring_says()
+
+
+def test_a_new_map_with_sparse_features_runs_and_its_row_has_its_columns(recipe, write):
+    recipe("A map")
+    X = csr_array(np.eye(9, dtype=np.float32))
+    dense = MAPS["random_projection"](random_state=0).fit_transform(X)
+    recipe("A map with sparse features")
+    features = MAPS["random_projection"](random_state=0).fit_transform(X)
+    assert issparse(features)
+    assert np.array_equal(features.toarray(), dense)
+    maps = "maps=[{name: random_projection, n_components: 20}]"
+    row = first_row(load_experiment(write(), [maps, "kernel={name: linear}"]))
+    assert (row["status"], row["sparse"]["columns"]) == ("done", 20)
 
 
 def test_a_new_column_is_in_every_table_and_below_it(recipe, tmp_path, monkeypatch):
