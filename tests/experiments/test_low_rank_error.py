@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from kfeat.experiments.measures.kernel_error import LowRankError
-from kfeat.kernels import Gaussian, Polynomial
-from kfeat.maps import Nystrom, RandomMaclaurin
+from kfeat.experiments.measures.kernel_error import KernelError, LowRankError
+from kfeat.kernels import Gaussian, Laplacian, Polynomial
+from kfeat.maps import Nystrom, RandomBinning, RandomMaclaurin
 from tests.experiments.rows import measured
 
 X = np.random.default_rng(0).random((80, 5))
@@ -55,3 +55,17 @@ def test_a_kernel_without_its_constant_and_sparse_rows():
     assert feature_map.kernel_offset_ > 0
     assert dense["low_rank_error"] < 0.5
     assert sparse["low_rank_error"] == pytest.approx(dense["low_rank_error"])
+
+
+@pytest.mark.parametrize("measure", [KernelError(50), LowRankError(50)])
+def test_sparse_features_are_measured_as_dense_ones(measure):
+    class Dense(RandomBinning):
+        def transform(self, X, out=None):
+            return super().transform(X).toarray()
+
+    kinds = (RandomBinning, Dense)
+    sparse, dense = (measured(measure, kind(Laplacian(1.0), 30, random_state=0), X) for kind in kinds)
+    for quantity in measure.quantities:
+        if not quantity.timed:
+            assert quantity.read(sparse) == pytest.approx(quantity.read(dense)), quantity.name
+    assert sparse["columns"] == dense["columns"]

@@ -7,7 +7,7 @@ import numpy as np
 from annotated_types import Ge
 from scipy.linalg import eigvalsh
 
-from kfeat.diagnostics import Estimate, held_out_rows, kernel_errors, sampled_rows
+from kfeat.diagnostics import Estimate, gram_matrix, held_out_rows, kernel_errors, sampled_rows
 from kfeat.experiments.measures import Clock, Measure, register
 from kfeat.experiments.quantities import Quantity, at, seconds_of
 from kfeat.maps import column_counts
@@ -94,9 +94,7 @@ class KernelError(Measure):
                 return feature_map.approximate_kernel(rows), None
         with clock("sample"):
             Z = feature_map.transform(rows)
-        columns = column_counts(Z)._asdict()
-        Z = np.asarray(Z, dtype=np.float64)
-        return Z @ Z.T, columns
+        return gram_matrix(Z.astype(np.float64, copy=False)), column_counts(Z)._asdict()
 
 
 def _rank_quantity(name: str, title: str, formula: str, score: bool = False) -> Quantity:
@@ -140,12 +138,12 @@ class LowRankError(Measure):
         with clock("fit"):
             feature_map.fit(rows)
         with clock("sample"):
-            Z = np.asarray(feature_map.transform(rows), dtype=np.float64)
+            Z = feature_map.transform(rows).astype(np.float64, copy=False)
         G = np.asarray(feature_map.kernel_(rows.astype(np.float64)), dtype=np.float64)
         G -= feature_map.kernel_offset_
         squares = np.sort(eigvalsh(G) ** 2)  # of a positive definite matrix: the largest are kept
         best = float(np.sqrt(squares[: max(len(squares) - Z.shape[1], 0)].sum()))
-        error, norm = float(np.linalg.norm(G - Z @ Z.T)), float(np.sqrt(squares.sum()))
+        error, norm = float(np.linalg.norm(G - gram_matrix(Z))), float(np.sqrt(squares.sum()))
         found = {"low_rank_error": error / norm, "best_rank_error": best / norm, "excess": error - best}
         ratio = {"over_best": error / best} if best > 0 else {}  # at full rank the least error is 0
         return {**found, **ratio, "columns": column_counts(Z)._asdict()}
