@@ -3,6 +3,8 @@
 The file is skops's zip archive, not compressed; the facts about the training have the version of the format.
 """
 
+import io
+import json
 import os
 import re
 import warnings
@@ -516,7 +518,19 @@ def save_model(model: KernelModel, path: str | os.PathLike[str]) -> None:
             "arrays, kfeat's kernels, maps and solvers, and HistGradientBoosting"
         )
     with new_file(Path(path), "the model") as file:
-        file.write(content)
+        file.write(_without_indentation(content))
+
+
+def _without_indentation(content: bytes) -> bytes:
+    """Return skops's archive with its JSON on one line: indentation is most of a small model's file."""
+    shorter = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(shorter, "w") as new:
+        for entry in old.infolist():
+            stored = old.read(entry)
+            if entry.filename == "schema.json":
+                stored = json.dumps(json.loads(stored), separators=(",", ":")).encode()
+            new.writestr(entry, stored)
+    return shorter.getvalue()
 
 
 def load_model(path: str | os.PathLike[str]) -> KernelModel:

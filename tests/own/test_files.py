@@ -136,6 +136,12 @@ def test_a_place_that_takes_no_file_is_named(place):
     assert not Path("/dev/null").is_file()
 
 
+def test_its_json_has_no_indentation(whole):
+    with zipfile.ZipFile(io.BytesIO(whole)) as archive:
+        schema = archive.read("schema.json")
+    assert schema == json.dumps(json.loads(schema), separators=(",", ":")).encode()
+
+
 def test_packed_entries_are_refused_unread(whole, tmp_path):
     path = forge(whole, lambda schema, entries: None, tmp_path / "forged")
     assert load_model(path).score(X, y) > 0.6  # so that the tests below see their own fault
