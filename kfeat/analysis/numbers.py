@@ -23,8 +23,8 @@ Nystrom's error is 3e-7 to 1e-6, and processors differ by up to 1e-7.) An ill-co
 precision magnifies rounding beyond that: of 854 published trials on an Intel Xeon with AVX-512, four (all of
 scikit-learn's maps) regressed, and with AVX2 alone none, since then most are equal bit for bit. So
 `check --rerun-budget` runs a trial that regressed from a row of another processor once more with AVX2 alone.
-Rows without a common identity (for
-example with another seed) are compared by Welch's t-test at the same level.
+Rows without a common identity (for example with another seed) are compared by Welch's t-test at the same
+level.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -104,7 +104,7 @@ def check(
             click.echo(scoreboard(judgement, folder, width, published, against))
             moved = [item for item in judgement.comparisons if item.verdict == REGRESSED and item.elsewhere]
             if moved and rerun_budget is None and against is None:
-                again = f"kfeat check {judgement.experiment.name} --rerun-budget 5m"
+                again = f"kfeat check {judgement.experiment.path} --rerun-budget 5m"
                 click.echo(f"rows of another processor regressed: `{again}` shows whether that is why\n")
     ctx.exit(0 if passed else 1)
 
@@ -145,8 +145,8 @@ def _rerun(
     """Run published trials again in a temporary folder, and return how the rows of each experiment compare.
 
     A trial that several experiments share runs once and is compared with the published row of each. One that
-    regressed from a row of another processor runs once more with the instructions that both have, and counts
-    as it is then: an ill-conditioned system in single precision magnifies what rounding differs.
+    regressed from a row of another processor runs once more, on x86 with AVX2 alone, and counts as it is
+    then: an ill-conditioned system in single precision magnifies the differences of rounding.
     """
     from itertools import chain
     from tempfile import TemporaryDirectory
@@ -196,7 +196,7 @@ def _rerun(
     if elsewhere:
         click.echo(
             f"{counted(len(elsewhere), 'trials')} regressed from rows of another processor; "
-            "once more, with the instructions that both have (AVX2):",
+            "once more, on x86 with AVX2 alone:",
             err=True,
         )
         judgements = judged({**rows, **run(list(elsewhere.values()), shared=True)})

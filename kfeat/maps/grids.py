@@ -97,12 +97,8 @@ class Grids(NamedTuple):
             columns = np.flatnonzero(cut[g])
             for k in range(0, len(columns), COLUMNS):
                 some = columns[k : k + COLUMNS]
-                b, inverse_widths = buffer[: len(some)], self.inverse_widths[g, some, None]
-                if some[-1] - some[0] + 1 == len(some):
-                    np.multiply(x[some[0] : some[-1] + 1], inverse_widths, out=b)
-                else:
-                    np.take(x, some, axis=0, out=b, mode="clip")
-                    b *= inverse_widths
+                b = np.take(x, some, axis=0, out=buffer[: len(some)], mode="clip")
+                b *= self.inverse_widths[g, some, None]
                 b += self.shifts[g, some, None]
                 np.floor(b, out=b)
                 codes[g] += M[g, some] @ b - start[g, some].sum()

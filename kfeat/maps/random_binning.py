@@ -46,14 +46,15 @@ class RandomBinning(FeatureMap):
     new rows lose the cells that only they share: their own <z(x), z(x)> is the share of known cells. Hashed
     columns (`n_columns`) keep them.
 
-    Use it for few columns. With hundreds of them that all vary, almost every row is alone in its cells.
+    Use it for rough targets and many rows. Training takes longer the more cells there are: with hundreds of
+    columns that all vary, most rows have cells of their own.
 
     Any kernel that is a product of factors k(|x_j - y_j|) with k'' >= 0 has such grids, with the density
     w k''(w) of widths; kfeat has the Laplacian's. Smoother kernels would need weights f within the cells
-    (Kapralov et al., "Scaling up kernel ridge regression via locality sensitive hashing", 2020). Then a
-    feature's fourth power has the mean (the integral of f^4)^d, which grows with d: for a tent 1.8^d. At
-    d = 8 the variance is more than 20 times that of as many random Fourier features, so kfeat has none.
-    Mondrian trees (Balog et al. 2016) give all gammas of a path at once, and take longer than binning each.
+    (Kapralov et al., "Scaling up kernel ridge regression via locality sensitive hashing", 2020). With
+    the integral of f^2 at 1, <z(x), z(x)> then has the variance ((the integral of f^4)^d - 1) / R, for a tent
+    (1.8^d - 1) / R. At d = 8 the mean variance is more than 20 times that of as many random Fourier features,
+    so kfeat has none.
 
     Two cells of a grid share a column with probability 2^-20 at most, usually 2^-38. A value within rounding
     of the edge of a bin may fall into the next: single and double precision differ in about one entry of a
@@ -93,7 +94,7 @@ class RandomBinning(FeatureMap):
         cost="d R, less where a column lies in one bin",
         variance="k (1 - k) / R",
         source="Rahimi & Recht 2007, Algorithm 2; Wu, Yen, Chen & Yan 2016",
-        use="data of few features with jumps in the target; sparse features, for LIBLINEAR",
+        use="rough targets and many rows; sparse features, for LIBLINEAR",
     )
     approximates = Laplacian
     default_kernel = Laplacian()
