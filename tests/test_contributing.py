@@ -157,6 +157,7 @@ def test_a_new_map_with_sparse_features_runs_and_its_row_has_its_columns(recipe,
     recipe("A map with sparse features")
     features = MAPS["random_projection"](random_state=0).fit_transform(X)
     assert issparse(features)
+    assert MAPS["random_projection"].sparse_output
     assert np.array_equal(features.toarray(), dense)
     maps = "maps=[{name: random_projection, n_components: 20}]"
     row = first_row(load_experiment(write(), [maps, "kernel={name: linear}"]))

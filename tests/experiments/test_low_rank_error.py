@@ -57,6 +57,17 @@ def test_a_kernel_without_its_constant_and_sparse_rows():
     assert sparse["low_rank_error"] == pytest.approx(dense["low_rank_error"])
 
 
+def test_the_kernel_error_is_that_of_its_formula():
+    feature_map = RandomMaclaurin(Polynomial(2, coef0=1.0), 40, random_state=0)
+    found = measured(KernelError(len(X)), feature_map, X)["kernel_error"]
+    K, Z = Polynomial(2, coef0=1.0)(X), feature_map.transform(X)
+    others = ~np.eye(len(X), dtype=bool)
+    error, K = np.abs(Z @ Z.T - K)[others], K[others]
+    assert found["relative_frobenius"]["value"] == pytest.approx(np.sqrt((error**2).sum() / (K**2).sum()))
+    assert found["mean_absolute"]["value"] == pytest.approx(error.mean())
+    assert found["maximum"] == pytest.approx(error.max())
+
+
 @pytest.mark.parametrize("measure", [KernelError(50), LowRankError(50)])
 def test_sparse_features_are_measured_as_dense_ones(measure):
     class Dense(RandomBinning):
