@@ -31,7 +31,7 @@ THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS",
 )  # fmt: skip
 # OpenBLAS and NumPy then leave out what a processor has beyond AVX2 (NumPy's releases name it differently).
-SHARED_INSTRUCTIONS = {
+AVX2_ALONE = {
     "OPENBLAS_CORETYPE": "Haswell",
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL "
     "AVX512_SPR",
@@ -202,12 +202,12 @@ def threads_capped(threads: int) -> Iterator[None]:
 
 
 @contextmanager
-def instructions_shared() -> Iterator[None]:
+def avx2_alone() -> Iterator[None]:
     """Let processes that start in this context use AVX2 at most, which x86 processors have had since 2015.
 
     Where a result magnifies rounding, it is equal on two processors only with the same instructions.
     """
-    with _variables(SHARED_INSTRUCTIONS if platform.machine().lower() in ("x86_64", "amd64") else {}):
+    with _variables(AVX2_ALONE if platform.machine().lower() in ("x86_64", "amd64") else {}):
         yield
 
 

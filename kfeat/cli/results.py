@@ -10,15 +10,11 @@ from click.shell_completion import CompletionItem
 from kfeat.cli import options
 from kfeat.errors import ConfigError, StoreError
 from kfeat.experiments.shipped import config_files
-from kfeat.text import counted, plain, plain_lines
+from kfeat.text import plain, plain_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from kfeat.analysis.judgement import Judgement
     from kfeat.experiments.config import Experiment
-    from kfeat.experiments.plan import Trial
-    from kfeat.experiments.row import Row
 
 Access = dict[str, Any]
 
@@ -73,7 +69,9 @@ def check(
     results = options.published_rows(results, experiments)
     short = every and not details
     if rerun_budget is not None:
-        judgements = _rerun(experiments, access, out, results, rerun_budget, quiet)
+        from kfeat.cli.rerun import rerun
+
+        judgements = rerun(experiments, access, out, results, rerun_budget, quiet)
         good = [judgement.passes for judgement in judgements]
     elif against is not None:
         judgements = judge_against(experiments, out, against)
@@ -137,95 +135,6 @@ def _document(judgement: "Judgement") -> dict[str, Any]:
         "failed": [row["id"] for row in judgement.failed],
         "tally": judgement.counts(), "passes": judgement.passes if judgement.has_rows else None,
     }  # fmt: skip
-
-
-def _rerun(
-    experiments: "list[Experiment]", access: Access, out: Path, results: Path, budget: str, quiet: bool
-) -> "list[Judgement]":
-    """Run published trials again in a temporary folder, and return how the rows of each experiment compare.
-
-    A trial that several experiments share runs once and is compared with the published row of each. One that
-    regressed from a row of another processor runs once more, on x86 with AVX2 alone, and counts as it is
-    then: an ill-conditioned system in single precision magnifies the differences of rounding.
-    """
-    from itertools import chain
-    from tempfile import TemporaryDirectory
-
-    from kfeat.analysis.cells import summarise
-    from kfeat.analysis.judgement import compared, own_or_published
-    from kfeat.analysis.numbers import REGRESSED
-    from kfeat.experiments.row import read_rows
-    from kfeat.experiments.run import run_trials
-    from kfeat.experiments.schedule import Local
-    from kfeat.experiments.worker import WorkerOptions
-
-    published = [read_rows(results / experiment.name) for experiment in experiments]
-    candidates = [
-        [
-            (trial, row)
-            for trial in own_or_published(experiment, out, results)[0]
-            if (row := rows.get(trial.id, {})).get("status") == "done"
-        ]
-        for experiment, rows in zip(experiments, published, strict=True)
-    ]
-    chosen = {trial.id: trial for trial in choose(chain(*candidates), options.seconds_of(budget))}
-    if not chosen:
-        return []
-
-    def run(trials: "list[Trial]", *, shared: bool = False) -> "dict[str, Row]":
-        engine = Local(WorkerOptions(**access, shared=shared))
-        with TemporaryDirectory() as folder, engine, options.observer(quiet) as observing:
-            return run_trials(trials, Path(folder), engine, observing)
-
-    def judged(rows: "dict[str, Row]") -> "list[Judgement]":
-        cells = [
-            summarise(experiment, [trial for trial, _ in done if trial.id in chosen], rows)
-            for experiment, done in zip(experiments, candidates, strict=True)
-        ]
-        return [judgement for judgement in compared(experiments, cells, published) if judgement.cells]
-
-    rows = run(list(chosen.values()))
-    judgements = judged(rows)
-    elsewhere = {
-        row["id"]: chosen[row["id"]]
-        for judgement in judgements
-        for comparison in judgement.comparisons
-        if comparison.verdict == REGRESSED and comparison.elsewhere
-        for row in comparison.cell.rows
-    }
-    if elsewhere:
-        click.echo(
-            f"{counted(len(elsewhere), 'trials')} regressed from rows of another processor; "
-            "once more, on x86 with AVX2 alone:",
-            err=True,
-        )
-        judgements = judged({**rows, **run(list(elsewhere.values()), shared=True)})
-    return judgements
-
-
-def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Trial]":
-    """Return trials whose recorded wall seconds add up to at most `budget`.
-
-    One trial per cell is taken, since repeats test the same code. The pairs of dataset and map take turns,
-    the fastest trial of each first, so that a small budget covers as many pairs as possible.
-    """
-    from itertools import chain, zip_longest
-
-    from kfeat.experiments.row import wall_seconds
-
-    groups: dict[tuple[str, str], dict[str, tuple[float, Trial]]] = {}
-    for trial, row in candidates:
-        group = groups.setdefault((trial.data_key, trial.describe()["map"]), {})
-        cost = wall_seconds(row)
-        if trial.cell not in group or cost < group[trial.cell][0]:
-            group[trial.cell] = (cost, trial)
-    queues = [sorted(group.values(), key=lambda pair: pair[0]) for group in groups.values()]
-    chosen: list[Trial] = []
-    for cost, trial in filter(None, chain.from_iterable(zip_longest(*queues))):
-        if cost <= budget:
-            budget -= cost
-            chosen.append(trial)
-    return chosen
 
 
 class _Rows(options.Group):

@@ -19,7 +19,7 @@ from typing import Any
 
 import psutil
 
-from kfeat.child import Child, instructions_shared
+from kfeat.child import Child, avx2_alone
 from kfeat.errors import EngineError, KfeatError
 from kfeat.experiments.clock import TEST_PHASES, Phase, busy_seconds, was_idle
 from kfeat.experiments.row import Row
@@ -39,7 +39,7 @@ class WorkerOptions:
 
     `memory` is the number of bytes that all trials at the same time on a machine may take; None: nine tenths
     of what is available when they begin. A process without a trial for `rest` seconds ends; None: never.
-    With `shared` it uses only the instructions that all processors have: AVX2 at most.
+    With `avx2` it uses none of the instructions that x86 has beyond AVX2.
     """
 
     threads: int = 1
@@ -51,7 +51,7 @@ class WorkerOptions:
     debug: bool = False
     folder: str | None = None
     rest: float | None = None
-    shared: bool = False
+    avx2: bool = False
 
 
 class Worker(Child):
@@ -59,7 +59,7 @@ class Worker(Child):
 
     def __init__(self, options: WorkerOptions) -> None:
         limits = {"memory": options.memory, "rest": options.rest, "debug": options.debug}
-        with instructions_shared() if options.shared else nullcontext():
+        with avx2_alone() if options.avx2 else nullcontext():
             super().__init__(_prepare, options, threads=options.threads, **limits)
         self._options = options
         self._interrupted = False

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.child import instructions_shared
-from kfeat.cli.results import choose
+from kfeat.child import avx2_alone
+from kfeat.cli.rerun import choose
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.row import ROWS, write_rows
@@ -227,7 +227,7 @@ def test_a_trial_of_another_processor_runs_again_with_the_instructions_of_both(w
         "        return np.array(X[:, :20]) if told else np.ones((X.shape[0], 20))\n"
     )
     path = write(**{"{name: tensor_sketch, n_components: 64}": "{name: 'told.py:Told'}"})
-    with instructions_shared():
+    with avx2_alone():
         succeed("run", path)
     succeed("publish", path)
     here = kfeat("check", path, "--rerun-budget", "1m")
