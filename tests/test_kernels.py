@@ -16,6 +16,7 @@ from kfeat.kernels import (
     KERNELS,
     Compositional,
     DotProductKernel,
+    EuclideanLaplacian,
     Exponential,
     Gaussian,
     Laplacian,
@@ -61,6 +62,7 @@ FORMULAS = {
     "vovk_infinite": (VovkInfinite(), lambda x, y: 1 / (1 - dot(x, y))),
     "gaussian": (Gaussian(0.5), gaussian),
     "laplacian": (Laplacian(0.7), lambda x, y: math.exp(-0.7 * manhattan(x, y))),
+    "euclidean_laplacian": (EuclideanLaplacian(0.7), lambda x, y: math.exp(-0.7 * math.dist(x, y))),
     "matern": (Matern(0.7, nu=1.2), lambda x, y: matern(1.2, 2 * math.sqrt(0.84) * math.dist(x, y))),
     "matern_half": (Matern(0.7, nu=0.5), lambda x, y: math.exp(-math.sqrt(1.4) * math.dist(x, y))),
     "matern_three_halves": (Matern(0.7), lambda x, y: matern(1.5, math.sqrt(4.2) * math.dist(x, y))),
@@ -124,7 +126,18 @@ def test_maclaurin_series_sums_to_the_kernel(name):
 
 
 SPECTRA = pytest.mark.parametrize(
-    "kernel", [Gaussian(0.8), Laplacian(0.3), Matern(0.4, nu=0.5), Matern(0.4), Matern(0.4, nu=7.3)], ids=str
+    "kernel",
+    [
+        Gaussian(0.8),
+        Laplacian(0.3),
+        Matern(0.4, nu=0.5),
+        Matern(0.4),
+        Matern(0.4, nu=7.3),
+        EuclideanLaplacian(0.9),
+        EuclideanLaplacian(bandwidth=2.0),
+        Gaussian(bandwidth=0.8),
+    ],
+    ids=str,
 )
 
 
@@ -204,12 +217,31 @@ def test_bandwidth_heuristics_are_the_mean_and_the_median_distance():
         assert Exponential(rule).resolve(X).sigma == pytest.approx(sigma)
         assert Gaussian(rule).resolve(csr_array(X)).gamma == pytest.approx(1 / (2 * sigma**2))
         assert Matern(rule).resolve(X).gamma == pytest.approx(1 / (2 * sigma**2))
+        assert EuclideanLaplacian(rule).resolve(X).gamma == pytest.approx(1 / sigma)
         assert Laplacian(rule).resolve(X).gamma == pytest.approx(1 / statistic(manhattan))
     many = np.random.default_rng(0).random((5000, 3))
     first, again = (Gaussian("median").resolve(many, 7).gamma for _ in range(2))
     assert first == again != Gaussian("median").resolve(many, 8).gamma
     kernel = Gaussian(0.5)
     assert kernel.resolve(X) is kernel
+
+
+@pytest.mark.parametrize(
+    ("kernel", "gamma"),
+    [
+        (Gaussian(bandwidth=2.0), 0.125), (Matern(bandwidth=2.0, nu=2.5), 0.125),
+        (Laplacian(bandwidth=2.0), 0.5), (EuclideanLaplacian(bandwidth=2.0), 0.5),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_bandwidth_stands_in_the_place_of_gamma(kernel, gamma):
+    X = rows(20)
+    by_gamma = kernel.__class__(**{**kernel.get_params(), "bandwidth": None, "gamma": gamma})
+    assert kernel.resolve(X).get_params() == by_gamma.get_params()
+    for made in (lambda k: k(X), lambda k: k.against(X)(X), lambda k: k(csr_array(X))):
+        np.testing.assert_array_equal(made(kernel), made(by_gamma))
+    with pytest.raises(ParameterError, match="gamma and bandwidth: expected one of them, got both in"):
+        kernel.__class__(gamma="median", bandwidth=2.0)(X)
 
 
 def test_bandwidth_heuristics_that_are_not_numbers_say_what_to_do():
@@ -282,6 +314,8 @@ def test_a_gram_block_needs_a_tile_beyond_itself():
         (Gaussian(gamma=0.25), "exp(-gamma ||x - y||^2), gamma = 0.25"),
         (Matern(gamma="median", nu=2.5), "Matern(||x - y||), nu = 2.5, gamma = median"),
         (Laplacian(gamma="median"), "exp(-gamma ||x - y||_1), gamma = median"),
+        (Laplacian(bandwidth=2.5), "exp(-||x - y||_1 / sigma), sigma = 2.5"),
+        (Gaussian(bandwidth=2.5), "exp(-||x - y||^2 / (2 sigma^2)), sigma = 2.5"),
     ],
 )
 def test_a_kernel_says_its_formula(kernel, formula):
@@ -358,7 +392,7 @@ def test_what_has_no_value_is_refused():
 class Sine(DotProductKernel):
     """sin(scale <x, y>), whose coefficient of degree 3 is negative; `scale` may be a heuristic's name."""
 
-    bandwidth = "scale"
+    learns = "scale"
     formula = "sin(<x, y>)"
 
     def __init__(self, scale=1.0):

@@ -10,6 +10,7 @@ from kfeat.kernels.dot_product import (
     VovkInfinite,
     VovkReal,
 )
+from kfeat.kernels.euclidean_laplacian import EuclideanLaplacian
 from kfeat.kernels.objects import ObjectKernel
 from kfeat.kernels.shift_invariant import Gaussian, Laplacian, Matern, ShiftInvariantKernel
 
@@ -24,12 +25,14 @@ KERNELS: dict[str, type[Kernel]] = {
     "sum": Sum,
     "compositional": Compositional,
     "matern": Matern,
+    "euclidean_laplacian": EuclideanLaplacian,
 }
 
 __all__ = [
     "KERNELS",
     "Compositional",
     "DotProductKernel",
+    "EuclideanLaplacian",
     "Exponential",
     "Gaussian",
     "Kernel",

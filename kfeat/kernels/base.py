@@ -222,7 +222,7 @@ class Kernel(Estimator):
 
     algorithm_version: ClassVar[int] = 1
     template: ClassVar[str]  # of the formula, with the names of parameters in braces
-    bandwidth: ClassVar[str | None] = None  # the parameter that may be a heuristic's name
+    learns: ClassVar[str | None] = None  # the parameter that may be a heuristic's name
 
     def __call__(self, X: Any, Y: Any = None) -> NDArray[Any]:
         """Return the Gram block K[i, j] = k(X[i], Y[j]), with Y = X by default.
@@ -308,9 +308,12 @@ class Kernel(Estimator):
     @property
     def formula(self) -> str:
         """The kernel as tables and figures print it."""
-        given = self.get_params(deep=False).items()
-        words = {name: v.replace("_", " ") if isinstance(v, str) else f"{v:g}" for name, v in given}
-        return self.template.format(**words)
+        given = {name: v for name, v in self.get_params(deep=False).items() if v is not None}
+        words = {name: v.replace("_", " ") if isinstance(v, str) else f"{v:g}" for name, v in given.items()}
+        return self._template().format(**words)
+
+    def _template(self) -> str:
+        return self.template
 
     @abstractmethod
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
@@ -322,12 +325,12 @@ class Kernel(Estimator):
 
     def resolve(self, X: Any, random_state: Any = None) -> Self:
         """Return this kernel with every bandwidth heuristic replaced by the number learnt on X."""
-        if self.bandwidth is None:
+        if self.learns is None:
             return self
         self.check()
-        if not isinstance(rule := getattr(self, self.bandwidth), str):
+        if not isinstance(rule := getattr(self, self.learns), str):
             return self
-        resolved: Self = clone(self).set_params(**{self.bandwidth: self._learnt(X, rule, random_state)})
+        resolved: Self = clone(self).set_params(**{self.learns: self._learnt(X, rule, random_state)})
         return resolved
 
     def _learnt(self, X: Any, rule: str, random_state: Any) -> float:

@@ -53,7 +53,7 @@ class DotProductKernel(Kernel):
         super().check()
         if self.never_negative:
             return
-        if self.bandwidth and isinstance(getattr(self, self.bandwidth), str):
+        if self.learns and isinstance(getattr(self, self.learns), str):
             return  # the series is known when the heuristic is a number
         with np.errstate(all="ignore"):  # infinite coefficients
             a = self.maclaurin(MOST_TERMS if self.last_degree is None else self.last_degree + 1)
@@ -192,7 +192,7 @@ class Exponential(DotProductKernel):
 
     never_negative = True
     sigma: Positive | BandwidthRule = 1.0
-    bandwidth = "sigma"
+    learns = "sigma"
 
     template = "exp(<x, y> / sigma^2), sigma = {sigma}"
 

@@ -2,17 +2,18 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 from scipy import special
 from scipy.sparse import issparse
+from sklearn.base import clone
 
-from kfeat.errors import DataError
+from kfeat.errors import DataError, ParameterError
 from kfeat.kernels.base import (
     BandwidthRule,
     Kernel,
@@ -39,10 +40,42 @@ FAR = 1e4  # exp(-s) is 0 for smaller s already; from 1e9 on SciPy's Bessel func
 
 @dataclass(eq=False, repr=False)
 class ShiftInvariantKernel(Kernel):
-    """A kernel of x - y alone with k(x, x) = 1 (Bochner's theorem); gamma may be a heuristic's name."""
+    """A kernel of x - y alone with k(x, x) = 1 (Bochner's theorem).
+
+    Its width is gamma, a number or a heuristic's name, or in its place the bandwidth sigma.
+    """
 
     gamma: Positive | BandwidthRule = 1.0
-    bandwidth = "gamma"
+    bandwidth: Positive | None = field(default=None, kw_only=True)
+    learns = "gamma"
+    template_of_sigma: ClassVar[str]  # the same, where the bandwidth is given
+
+    @staticmethod
+    def gamma_of(sigma: float) -> float:
+        """Return the gamma of a bandwidth: 1 / (2 sigma^2) of a kernel of squared distances."""
+        return float(1 / (2 * np.square(sigma)))
+
+    def check(self) -> None:
+        """Raise ParameterError for a parameter that is not valid, or for both gamma and a bandwidth."""
+        super().check()
+        if self.bandwidth is not None and self.gamma != 1:
+            raise ParameterError(f"gamma and bandwidth: expected one of them, got both in {self!r}")
+
+    @property
+    def numeric_gamma(self) -> float:
+        """Gamma as a number, of a bandwidth too; raises UnsupportedKernelError for a heuristic's name."""
+        return number(self, "gamma") if self.bandwidth is None else self.gamma_of(self.bandwidth)
+
+    def _template(self) -> str:
+        return self.template if self.bandwidth is None else self.template_of_sigma
+
+    def resolve(self, X: Any, random_state: Any = None) -> Self:
+        """Return this kernel with gamma as a number: that of the bandwidth, or learnt on X."""
+        if self.bandwidth is None:
+            return super().resolve(X, random_state)
+        self.check()
+        resolved: Self = clone(self).set_params(gamma=self.numeric_gamma, bandwidth=None)
+        return resolved
 
     @abstractmethod
     def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
@@ -61,7 +94,7 @@ class ShiftInvariantKernel(Kernel):
         return d
 
     def _learnt(self, X: Any, rule: str, random_state: Any) -> float:
-        return float(1 / (2 * euclidean_bandwidth(X, rule, random_state) ** 2))
+        return self.gamma_of(euclidean_bandwidth(X, rule, random_state))
 
     def _diagonal(self, X: Any) -> NDArray[Any]:
         return np.ones(X.shape[0], dtype=X.dtype)
@@ -75,6 +108,8 @@ class Gaussian(ShiftInvariantKernel):
     gamma : float or {"mean_distance", "median"}, default 1.0
         A number above 0, or the heuristic that `resolve` replaces by 1 / (2 bandwidth^2), where the bandwidth
         is the mean or the median distance between rows of the data.
+    bandwidth : float, optional
+        sigma, in the place of gamma, which is then 1 / (2 sigma^2).
 
     Examples
     --------
@@ -86,14 +121,15 @@ class Gaussian(ShiftInvariantKernel):
     """
 
     template = "exp(-gamma ||x - y||^2), gamma = {gamma}"
+    template_of_sigma = "exp(-||x - y||^2 / (2 sigma^2)), sigma = {bandwidth}"
 
     def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Return samples of N(0, 2 gamma) (Rahimi & Recht 2007, Figure 1)."""
-        return rng.standard_normal(shape) * np.sqrt(2 * number(self, "gamma"))
+        return rng.standard_normal(shape) * np.sqrt(2 * self.numeric_gamma)
 
     def frequencies_at(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return sqrt(2 gamma) times the normal quantiles of each coordinate of U."""
-        return np.ascontiguousarray(special.ndtri(U).T) * np.sqrt(2 * number(self, "gamma"))
+        return np.ascontiguousarray(special.ndtri(U).T) * np.sqrt(2 * self.numeric_gamma)
 
     def against(self, Y: Any) -> Callable[[Any], NDArray[Any]]:
         """Return the function X -> k(X, Y) = exp(2 gamma <x, y> - gamma ||x||^2 - gamma ||y||^2).
@@ -101,7 +137,7 @@ class Gaussian(ShiftInvariantKernel):
         As in `squared_distances`, `centre_of(Y)` is subtracted from dense rows.
         """
         self.check()
-        gamma, Y = number(self, "gamma"), dense_if_quicker(as_operand(Y))
+        gamma, Y = self.numeric_gamma, dense_if_quicker(as_operand(Y))
         if Y.dtype == np.float32 and gamma * squared_norms(Y).max(initial=0) > FLOAT32_REACH:
             return super().against(Y)
 
@@ -125,7 +161,7 @@ class Gaussian(ShiftInvariantKernel):
         return values
 
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
-        gamma = number(self, "gamma")
+        gamma = self.numeric_gamma
         dtype = np.result_type(X.dtype, Y.dtype)
         # This depends only on Y, so that a row's values do not depend on other rows of X. If ||x|| is much
         # larger than ||y||, the kernel is 0 despite rounding.
@@ -144,6 +180,8 @@ class Laplacian(ShiftInvariantKernel):
     gamma : float or {"mean_distance", "median"}, default 1.0
         A number above 0, or the heuristic that `resolve` replaces by 1 / bandwidth, where the bandwidth is
         the mean or the median distance between rows of the data in the 1-norm.
+    bandwidth : float, optional
+        sigma, in the place of gamma, which is then 1 / sigma.
 
     Examples
     --------
@@ -153,14 +191,20 @@ class Laplacian(ShiftInvariantKernel):
     """
 
     template = "exp(-gamma ||x - y||_1), gamma = {gamma}"
+    template_of_sigma = "exp(-||x - y||_1 / sigma), sigma = {bandwidth}"
+
+    @staticmethod
+    def gamma_of(sigma: float) -> float:
+        """Return 1 / sigma: the kernel is exp(-||x - y||_1 / sigma)."""
+        return 1 / sigma
 
     def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Return samples of the Cauchy distribution with scale gamma (Rahimi & Recht 2007, Figure 1)."""
-        return rng.standard_cauchy(shape) * number(self, "gamma")
+        return rng.standard_cauchy(shape) * self.numeric_gamma
 
     def frequencies_at(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return gamma times the Cauchy quantiles tan(pi (u - 1/2)) of each coordinate u of U."""
-        return np.ascontiguousarray(np.tan(np.pi * (U - 0.5)).T) * number(self, "gamma")
+        return np.ascontiguousarray(np.tan(np.pi * (U - 0.5)).T) * self.numeric_gamma
 
     def sample_bin_widths(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Return samples of Gamma(2, 1 / gamma), the distribution of the widths of a random grid.
@@ -169,17 +213,17 @@ class Laplacian(ShiftInvariantKernel):
         max(0, 1 - |x - y| / w). Its mean over the widths is the factor k of the kernel in one dimension if
         the widths have the density w k''(w), here gamma^2 w exp(-gamma w) (Rahimi & Recht 2007, section 4).
         """
-        return rng.gamma(2.0, 1 / number(self, "gamma"), shape)
+        return rng.gamma(2.0, 1 / self.numeric_gamma, shape)
 
     def _learnt(self, X: Any, rule: str, random_state: Any) -> float:
         A = sampled(X, random_state)
-        return 1 / bandwidth(manhattan_distances(A, A), rule)
+        return self.gamma_of(bandwidth(manhattan_distances(A, A), rule))
 
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
         if any(issparse(rows) and rows.indices.dtype != np.int32 for rows in (X, Y)):
             raise DataError(f"Laplacian: expected sparse rows of less than 2^31 features, got {X.shape[1]:,}")
         distances = manhattan_distances(X, Y)  # in float64
-        distances *= -number(self, "gamma")
+        distances *= -self.numeric_gamma
         return np.exp(distances, out=distances).astype(np.result_type(X.dtype, Y.dtype), copy=False)
 
 
@@ -201,6 +245,8 @@ class Matern(ShiftInvariantKernel):
     nu : float, default 1.5
         The smoothness, from 0.25 to 100: a Gaussian process with this covariance has ceil(nu) - 1
         derivatives. 1/2, 3/2 and 5/2 are about 25 times faster than others, which need the Bessel function.
+    bandwidth : float, optional
+        sigma, in the place of gamma, which is then 1 / (2 sigma^2).
 
     Examples
     --------
@@ -212,6 +258,7 @@ class Matern(ShiftInvariantKernel):
     nu: Smoothness = 1.5
 
     template = "Matern(||x - y||), nu = {nu}, gamma = {gamma}"
+    template_of_sigma = "Matern(||x - y||), nu = {nu}, sigma = {bandwidth}"
 
     def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Return samples of N(0, 2 gamma I), each over the root of its own chi-square / (2 nu)."""
@@ -229,7 +276,7 @@ class Matern(ShiftInvariantKernel):
         )
 
     def _scaled(self, normal: NDArray[np.float64], half_chi2: NDArray[np.float64]) -> NDArray[np.float64]:
-        return normal * np.sqrt(2 * number(self, "gamma") * self.nu / half_chi2)
+        return normal * np.sqrt(2 * self.numeric_gamma * self.nu / half_chi2)
 
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
         # In double precision, since the square root magnifies the rounding of squared distances near 0.
@@ -237,7 +284,7 @@ class Matern(ShiftInvariantKernel):
         Y = Y.astype(np.float64, copy=False)
         X = Y if same else X.astype(np.float64, copy=False)
         s = exact_distances(X, Y)
-        s *= 2 * np.sqrt(self.nu * number(self, "gamma"))
+        s *= 2 * np.sqrt(self.nu * self.numeric_gamma)
         return self._profile(s).astype(dtype, copy=False)
 
     def _profile(self, s: NDArray[np.float64]) -> NDArray[np.float64]:
