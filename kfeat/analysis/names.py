@@ -26,6 +26,7 @@ _SYMBOLS = {
 _NAMES = {
     "libsvm": "LIBSVM", "libsvm_cv": "LIBSVM CV", "svc": "SVC",
     "liblinear": "LIBLINEAR", "newton_cv": "Newton CV", "ridge_cv": "Ridge CV",
+    "ridge_classifier_cv": "Ridge Classifier CV",
     "orf": "ORF", "sorf": "SORF", "ses": "SES", "tensor_srht": "Tensor SRHT",
 }  # fmt: skip
 

@@ -59,8 +59,8 @@ from kfeat.solvers import Newton
 from kfeat.solvers.base import TargetScale
 from kfeat.solvers.class_weights import weights_of_codes
 from kfeat.solvers.linear import scores as linear_values
+from kfeat.solvers.moments import Moments, ridge_path, sum_of
 from kfeat.solvers.newton_system import cholesky
-from kfeat.solvers.ridge import Moments, ridge_path, sum_of
 from kfeat.text import counted
 from kfeat.weights import by_weight
 

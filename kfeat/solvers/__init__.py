@@ -7,6 +7,7 @@ from kfeat.solvers.libsvm import Libsvm, Svc
 from kfeat.solvers.linear import LinearSolver
 from kfeat.solvers.newton_method import Newton
 from kfeat.solvers.ridge import KernelRidge, Ridge, RidgeCV
+from kfeat.solvers.ridge_classifier import KernelRidgeClassifier, RidgeClassifier, RidgeClassifierCV
 
 SOLVERS: dict[str, type[Solver]] = {
     "liblinear": Liblinear,
@@ -15,16 +16,20 @@ SOLVERS: dict[str, type[Solver]] = {
     "newton_cv": NewtonCV,
     "ridge": Ridge,
     "ridge_cv": RidgeCV,
+    "ridge_classifier": RidgeClassifier,
+    "ridge_classifier_cv": RidgeClassifierCV,
     "libsvm": Libsvm,
     "libsvm_cv": LibsvmCV,
     "svc": Svc,
     "kernel_ridge": KernelRidge,
+    "kernel_ridge_classifier": KernelRidgeClassifier,
 }
 
 __all__ = [
     "SOLVERS",
     "DualDescent",
     "KernelRidge",
+    "KernelRidgeClassifier",
     "Liblinear",
     "Libsvm",
     "LibsvmCV",
@@ -33,6 +38,8 @@ __all__ = [
     "NewtonCV",
     "Ridge",
     "RidgeCV",
+    "RidgeClassifier",
+    "RidgeClassifierCV",
     "Solver",
     "Subproblem",
     "Svc",

@@ -249,7 +249,10 @@ def checked_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
     return np.asarray(weights)
 
 
-TAKE_WEIGHTS = "newton, newton_cv, ridge, ridge_cv, kernel_ridge, svc"
+TAKE_WEIGHTS = (
+    "newton, newton_cv, ridge, ridge_cv, ridge_classifier, ridge_classifier_cv, kernel_ridge, "
+    "kernel_ridge_classifier, svc"
+)
 
 
 def weight_options(solver: Any, sample_weight: Any, rows: Any = slice(None)) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kfeat.solvers.moments import Intercept
 from kfeat.solvers.newton_system import FORCING, MOST_CG, DesignMatrix, Vector
 
 TOGETHER = 8  # systems of a run, so that its vectors take little memory
@@ -60,7 +61,7 @@ def ridge_path_of_sparse(
     y: Vector,
     weights: Vector | None,
     alphas: Vector,
-    intercept: bool,
+    intercept: Intercept,
     tolerance: float = RESIDUAL,
     most: int = MOST_STEPS,
 ) -> tuple[Vector, Vector, NDArray[np.bool_], int]:
@@ -74,7 +75,7 @@ def ridge_path_of_sparse(
     c = np.ones(n) if weights is None else weights
     root, XT = np.sqrt(c), X.T
     share = c / c.sum() if intercept else np.zeros(n)
-    x_mean, y_mean = XT @ share, float(share @ y)
+    x_mean, y_mean = XT @ share if intercept is True else np.zeros(X.shape[1]), float(share @ y)
 
     def back(a: Vector) -> Vector:
         v = root * a
@@ -87,6 +88,38 @@ def ridge_path_of_sparse(
     A, converged, steps = shifted_systems(product, root * (y - y_mean), alphas, tolerance, most)
     W = np.stack([back(a) for a in A])
     return W, y_mean - W @ x_mean, converged, steps
+
+
+def ridges_of_sparse(
+    X: Any, Y: Vector, weights: Vector | None, alpha: float, intercept: Intercept, tolerance: float, most: int
+) -> tuple[Vector, Vector, list[bool], list[int]]:
+    """Return w (D, k) and b (k,) of ridge regressions of targets Y (n, k), which converged, and the steps.
+
+    Conjugate gradients on the normal equations (X_c' diag(c) X_c + alpha I) w = X_c' diag(c) (y - y_mean) of
+    all targets at once, so that they share the passes over X.
+    """
+    n, XT = X.shape[0], X.T
+    c = np.ones(n) if weights is None else weights
+    share = c / c.sum() if intercept else np.zeros(n)
+    x_mean, y_mean = XT @ share if intercept is True else np.zeros(X.shape[1]), share @ Y
+
+    def back(V: Vector) -> Vector:
+        weighed = c[:, None] * V
+        return XT @ weighed - np.outer(x_mean, weighed.sum(axis=0))
+
+    W, R = np.zeros((X.shape[1], Y.shape[1])), back(Y - y_mean)
+    P, rr, steps = R.copy(), _dots(R, R), np.zeros(Y.shape[1], int)
+    goals = tolerance**2 * rr
+    while (open_ := np.flatnonzero((rr > goals) & (steps < most))).size:
+        steps[open_] += 1
+        p = P[:, open_]
+        Ap = back(X @ p - x_mean @ p) + alpha * p
+        lengths = rr[open_] / _dots(p, Ap)
+        W[:, open_] += lengths * p
+        R[:, open_] -= lengths * Ap
+        before, rr[open_] = rr[open_], _dots(R[:, open_], R[:, open_])
+        P[:, open_] = R[:, open_] + rr[open_] / before * p
+    return W, y_mean - x_mean @ W, (rr <= goals).tolist(), steps.tolist()
 
 
 def shifted_systems(

@@ -11,7 +11,7 @@ from kfeat.own import bench
 from kfeat.own.bench import best_column, kernel_ridge_scores, metric_of, newton_scores, seen_moments
 from kfeat.solvers import Newton
 from kfeat.solvers.base import TargetScale
-from kfeat.solvers.ridge import Moments
+from kfeat.solvers.moments import Moments
 
 CS = [8.0**k for k in range(-3, 4)]
 

@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge as TheirRidge
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Linear, Polynomial
 from kfeat.solvers import KernelRidge, Ridge, RidgeCV, regression_errors, relative_error, ridge
-from kfeat.solvers.ridge import Moments
+from kfeat.solvers.moments import Moments
 from tests.solvers.problems import features, values
 
 
