@@ -1,6 +1,7 @@
 """Solvers: LIBLINEAR and LIBSVM at their full speed, Newton's method and ridge regression, one contract."""
 
 from kfeat.solvers.base import Solver, Subproblem, regression_errors, relative_error
+from kfeat.solvers.cells import CellKernelRidge, CellKernelRidgeClassifier
 from kfeat.solvers.cross_validation import LibsvmCV, NewtonCV, grid_scores
 from kfeat.solvers.liblinear import DualDescent, Liblinear
 from kfeat.solvers.libsvm import Libsvm, Svc
@@ -23,10 +24,14 @@ SOLVERS: dict[str, type[Solver]] = {
     "svc": Svc,
     "kernel_ridge": KernelRidge,
     "kernel_ridge_classifier": KernelRidgeClassifier,
+    "cell_kernel_ridge": CellKernelRidge,
+    "cell_kernel_ridge_classifier": CellKernelRidgeClassifier,
 }
 
 __all__ = [
     "SOLVERS",
+    "CellKernelRidge",
+    "CellKernelRidgeClassifier",
     "DualDescent",
     "KernelRidge",
     "KernelRidgeClassifier",

@@ -251,7 +251,7 @@ def checked_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
 
 TAKE_WEIGHTS = (
     "newton, newton_cv, ridge, ridge_cv, ridge_classifier, ridge_classifier_cv, kernel_ridge, "
-    "kernel_ridge_classifier, svc"
+    "kernel_ridge_classifier, cell_kernel_ridge, cell_kernel_ridge_classifier, svc"
 )
 
 

@@ -62,7 +62,7 @@ class LinearSolver(Solver):
 
     def _places(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return the position in `classes_` of the class with the largest score."""
-        return (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        return largest_score(values)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Return <w, x> + b of checked rows for each subproblem, shape (n, subproblems)."""
@@ -101,6 +101,11 @@ class LinearSolver(Solver):
         if sample_weight is not None:
             cost = cost * sample_weight[:, None]
         return float(R + (cost * _loss(solver_type, np.where(own, 1.0, -1.0) * values)).sum())
+
+
+def largest_score(values: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the position of the class with the largest score in each row, (n, classes) or (n,) of two."""
+    return (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
 
 
 def largest_at(places: NDArray[Any], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

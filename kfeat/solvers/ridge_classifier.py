@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kfeat.solvers.linear import largest_score
 from kfeat.solvers.ridge import KernelLeastSquares, LeastSquares, LeastSquaresCV
 
 
@@ -110,6 +111,4 @@ class KernelRidgeClassifier(KernelLeastSquares):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the largest score for each row."""
-        values = self._values(X)
-        places = (values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[places]
+        return self.classes_[largest_score(self._values(X))]
