@@ -13,6 +13,7 @@ from pydantic import (
     AfterValidator,
     Field,
     PlainValidator,
+    ValidationInfo,
     ValidatorFunctionWrapHandler,
     WrapValidator,
     model_validator,
@@ -20,8 +21,10 @@ from pydantic import (
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.names import Line, Name, Strict
+from kfeat.experiments.numbers_file import NumbersFile
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.selectors import Described, QuantityName, Selector, matches
+from kfeat.experiments.yaml import validation_error
 
 _TIME = re.compile(r"(?P<bound><\s*)?(?P<number>\d+(?:\.(?P<decimals>\d+))?)\s*(?P<unit>[a-z]+)")
 _UNITS = {
@@ -147,7 +150,8 @@ class Reported(Strict):
 
     A number agrees if the 95 % interval of the difference lies within `slack`, or within two of the printed
     standard deviations. `decimals` is the least number of decimals that are printed, since YAML drops zeros
-    at the end; `reading_error` is the error of numbers that are read from a drawing. With `curves`, positive
+    at the end; `reading_error` is the error of numbers that are read from a drawing. `files` has tables of
+    further numbers. With `curves`, positive
     numbers whose `where` is equal up to its last comma are points of a curve, which has a verdict of its own.
     `lost` names what is printed but cannot be read, such as curves that a scan has lost; this is missing.
     """
@@ -160,7 +164,21 @@ class Reported(Strict):
     reading_error: Annotated[float, Ge(0)] = 0.0
     curves: bool = False
     numbers: list[ReportedNumber] = []
+    files: list[NumbersFile] = []
     lost: list[Line] = []
+
+    @model_validator(mode="after")
+    def _with_files(self, info: ValidationInfo) -> Self:
+        """Add the numbers of the files."""
+        config: Any = info.context and info.context.path
+        if self.files and config is None:
+            raise ValueError("files: they lie beside a config, and this one is not in a file")
+        for i, file in enumerate(self.files):
+            try:
+                self.numbers.extend(map(ReportedNumber.model_validate, file.numbers(config)))
+            except ValueError as error:
+                raise validation_error([(("files", i), str(error))]) from None
+        return self
 
     @model_validator(mode="after")
     def _spreads_have_runs(self) -> "Reported":

@@ -293,7 +293,7 @@ def read_file(path: Path) -> Document:
     if "include" not in own.value:
         return own
     del own.lines["include"]
-    shared = _included(_beside(path, own.value.pop("include")))
+    shared = _included(beside(path, own.value.pop("include")))
     if "include" in shared.value:
         place = shared.place_of(["include"])
         raise ConfigError(f"{place}, include: an included file cannot include another")
@@ -331,8 +331,8 @@ def _complete(mine: Any, my_lines: Lines, others: Any, other_lines: Lines) -> No
             mine.append(switch)
 
 
-def _beside(path: Path, include: Any) -> Path:
-    """Return the included file; raises ConfigError unless it is in the config's folder or below it.
+def beside(path: Path, include: Any) -> Path:
+    """Return the path of a file that a config names; raises ConfigError unless it is in or below its folder.
 
     A config may come from someone else: it must not read other files of this machine.
     """
@@ -342,7 +342,7 @@ def _beside(path: Path, include: Any) -> Path:
         if inside and not name.is_absolute() and ".." not in name.parts:
             return folder / name
     raise ConfigError(
-        f"{path}: include: expected the name of a file in this one's folder or below it, without `..` "
+        f"{path}: expected the name of a file in this one's folder or below it, without `..` "
         f"(got {include!r})"
     )
 
