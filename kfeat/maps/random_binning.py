@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Laplacian
 from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, one_blas_thread, register
-from kfeat.maps.grids import Grids, Limits
+from kfeat.maps.grids import Floats, Grids, Limits
 from kfeat.parameters import Components
 
 CODES_BYTES = 2**26  # of the codes that a thread makes before it looks them up
@@ -106,8 +106,8 @@ class RandomBinning(FeatureMap):
     def _draw(self, X: Any, rng: Generator) -> int:
         R, (n, d) = self.n_components, X.shape
         self._check_memory(f"{R:,} grids of {d:,} features", 24 * R * d)
-        widths = self.kernel_.sample_bin_widths(rng, (R, d))
-        self.inverse_widths_, self.shifts_ = 1 / widths, rng.random((R, d))
+        widths, self.shifts_ = self._draw_grids(rng, (R, d))
+        self.inverse_widths_ = 1 / widths
         if not np.isfinite(self.inverse_widths_).all():
             raise ParameterError(f"RandomBinning: gamma = {self.kernel_.gamma:g} makes bins without width")
         found = Limits.of(X)
@@ -126,6 +126,10 @@ class RandomBinning(FeatureMap):
         self._training = [places for _, places in cells]
         self._warn_of_gamma(len(self.codes_) / R, n)
         return len(self.codes_)
+
+    def _draw_grids(self, rng: Generator, shape: tuple[int, int]) -> tuple[Floats, Floats]:
+        """Return the widths and the shifts of grids, shape (R, d) each; shifts are in widths."""
+        return self.kernel_.sample_bin_widths(rng, shape), rng.random(shape)
 
     def _bits(self) -> int:
         """Return the bits of a multiplier; raises DataError for training rows of too many bins."""
