@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import kfeat
@@ -57,6 +58,12 @@ def imported(tree, path):
             continue
         found |= {name.split(".")[1] for name in names if name.startswith("kfeat.")}
     return found - {"__version__", "load_model"}
+
+
+def test_no_two_modules_have_a_public_class_of_the_same_name():
+    nodes = [node for path in ROOT.rglob("*.py") for node in ast.parse(path.read_text()).body]
+    classes = [node.name for node in nodes if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
+    assert [name for name, n in Counter(classes).items() if n > 1] == []
 
 
 def test_imports_point_one_way():

@@ -182,7 +182,7 @@ def tune(
     from kfeat.experiments.schedule import physical_cores
     from kfeat.files import Lock, new_file
     from kfeat.own.bench import ScorerProcess
-    from kfeat.own.report import Evidence
+    from kfeat.own.report import HeldOutAnswers
     from kfeat.own.search import Search
     from kfeat.own.training import MARK, check_places, preferred, setup_of, tuned_config
     from kfeat.render.table import terminal_width
@@ -212,12 +212,13 @@ def tune(
             taken = preferred(found, prefer)
             end = max(start + budget, monotonic() + _PAGE * budget)
             answer = scorer.ask(
-                "evidence", end, candidate=taken and taken.candidate, value=taken.value if taken else 0.0,
-                rows=found.rows.get(taken) if taken else None, seconds=_PAGE * budget / 2,
+                "held_out_answers", end, candidate=taken and taken.candidate,
+                value=taken.value if taken else 0.0, rows=found.rows.get(taken) if taken else None,
+                seconds=_PAGE * budget / 2,
             )  # fmt: skip
         finally:
             scorer.end()
-        evidence = Evidence(**answer) if answer and "failed" not in answer else None
+        answers = HeldOutAnswers(**answer) if answer and "failed" not in answer else None
         lines, loud = sentences(found, prefer), warnings_of(found)
         for sentence in loud:
             click.secho(f"{plain(sentence)}\n", bold=True)
@@ -227,7 +228,7 @@ def tune(
         with new_file(place, "the tuned config") as file:
             file.write(tuned_config(setup, found, prefer, lines).encode())
         heading = f"{setup.experiment.title}: what was tried"
-        write_page(page, MARK, heading, lines, found, evidence)
+        write_page(page, MARK, heading, lines, found, answers)
     if found.n_kept and not quiet:
         click.echo(f"Used {counted(found.n_kept, 'rows')} of earlier calls.")
     click.echo(plain(f"{place}: the config; {page}: tables and figures"))

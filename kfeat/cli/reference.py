@@ -17,7 +17,7 @@ from kfeat.text import in_yaml
 if TYPE_CHECKING:
     from kfeat.experiments.config import ComponentHelp
 
-Facts = dict[str, str | list[str]]
+ComponentFacts = dict[str, str | list[str]]
 
 
 def _name(part: str) -> Callable[[options.Command], options.Command]:
@@ -75,7 +75,7 @@ def maps(name: str | None, form: str) -> None:
     """
     from kfeat.maps import MAPS, kernels_of
 
-    def facts(name: str) -> Facts:
+    def facts(name: str) -> ComponentFacts:
         return {"kernels": list(kernels_of(MAPS[name])), **MAPS[name].facts._asdict()}
 
     _show("map", name, form, facts, "maps:\n    - {}")
@@ -110,13 +110,13 @@ def solvers(name: str | None, form: str) -> None:
     def role(name: str) -> str:
         return "exact" if known[name].needs_kernel else "mapped"
 
-    def facts(name: str) -> Facts:
+    def facts(name: str) -> ComponentFacts:
         return {"key in a config": f"solvers.{role(name)}", "out of core": known[name].out_of_core}
 
     _show("solver", name, form, facts, f"solvers:\n    {role(name) if name and name in known else ''}: {{}}")
 
 
-def _show(part: str, name: str | None, form: str, facts: Callable[[str], Facts], place: str) -> None:
+def _show(part: str, name: str | None, form: str, facts: Callable[[str], ComponentFacts], place: str) -> None:
     """Print a few lines about each kernel, map or solver, or everything about the one with this name.
 
     `facts` returns what is known of one besides its docstring, and `place` is where a config has it. JSON has
@@ -162,7 +162,7 @@ def _show(part: str, name: str | None, form: str, facts: Callable[[str], Facts],
     click.echo(f"\nIn a config, with its defaults:\n  {place.format(in_yaml(component.entry))}")
 
 
-def _document(component: "ComponentHelp", facts: Facts) -> dict[str, Any]:
+def _document(component: "ComponentHelp", facts: ComponentFacts) -> dict[str, Any]:
     """Return what is known of a kernel, map or solver, with an entry for each of its parameters."""
     parameters = [
         {

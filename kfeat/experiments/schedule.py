@@ -20,7 +20,7 @@ import joblib
 from kfeat.data import load_raw
 from kfeat.data.loading import is_kept
 from kfeat.errors import EngineError, KfeatError, StoreError
-from kfeat.experiments.cost import Estimate, estimates
+from kfeat.experiments.cost import CostEstimate, estimates
 from kfeat.experiments.plan import Again, Trial, pending
 from kfeat.experiments.row import Row, Store, ended
 from kfeat.experiments.trial import header
@@ -155,7 +155,7 @@ class Event(NamedTuple):
     what: Literal["expected", "begin", "started", "finished", "end"]
     experiment: str
     trials: Sequence[Trial] = ()
-    expected: Mapping[str, Estimate] = {}
+    expected: Mapping[str, CostEstimate] = {}
     done: int = 0
     row: Row | None = None
     error: KfeatError | None = None
@@ -188,7 +188,7 @@ class ExperimentRun:
     rows_from: Sequence[str] = ()
     error: KfeatError | None = field(default=None, init=False)
     trials: list[Trial] = field(default_factory=list, init=False)
-    expected: dict[str, Estimate] = field(default_factory=dict, init=False)
+    expected: dict[str, CostEstimate] = field(default_factory=dict, init=False)
     earlier: dict[str, Row] = field(default_factory=dict, init=False)  # of the trials that will run
     left: dict[str, Trial] = field(default_factory=dict, init=False)
 

@@ -42,7 +42,7 @@ class Limits(NamedTuple):
         return bool((self.low >= outer.low).all() and (self.high <= outer.high).all())
 
 
-class Grids(NamedTuple):
+class RandomGrids(NamedTuple):
     """G grids of d columns: inverse widths, shifts and integer multipliers, shape (G, d) each."""
 
     inverse_widths: Floats

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Laplacian
 from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, one_blas_thread, register
-from kfeat.maps.grids import Grids, Limits
+from kfeat.maps.grids import Limits, RandomGrids
 from kfeat.parameters import Components
 
 CODES_BYTES = 2**26  # of the codes that a thread makes before it looks them up
@@ -188,8 +188,8 @@ class RandomBinning(FeatureMap):
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         raise ParameterError("RandomBinning: its features are sparse and cannot stand beside dense ones")
 
-    def _grids(self, grids: slice) -> Grids:
-        return Grids(self.inverse_widths_[grids], self.shifts_[grids], self.multipliers_[grids])
+    def _grids(self, grids: slice) -> RandomGrids:
+        return RandomGrids(self.inverse_widths_[grids], self.shifts_[grids], self.multipliers_[grids])
 
     def _per_grid(self, X: Any, function: Callable[[int, Codes], Any]) -> list[Any]:
         """Return function(g, the codes of the rows' cells) for each grid g, computed in threads."""

@@ -20,7 +20,7 @@ REPEATS = 5  # times that a column is shuffled, where there is time
 
 
 @dataclass(frozen=True)
-class Evidence:
+class HeldOutAnswers:
     """What a trained method answers on n held-out rows.
 
     `known` and `predicted` are positions among the `classes`, or targets and values of a regression, which
@@ -37,8 +37,10 @@ class Evidence:
     n_shuffled: int
 
 
-def evidence(model: KernelModel, data: Dataset, metric: Any, seconds: float, seed: int) -> Evidence:
-    """Return the evidence for a model on the test rows of unscaled data; importances take the `seconds`."""
+def held_out_answers(
+    model: KernelModel, data: Dataset, metric: Any, seconds: float, seed: int
+) -> HeldOutAnswers:
+    """Return what a model answers on the test rows of unscaled data; importances take the `seconds`."""
 
     def answer(X: Any, method: str) -> Any:
         return model.predict_prepared(model.preparation_.block(X), method)
@@ -54,7 +56,7 @@ def evidence(model: KernelModel, data: Dataset, metric: Any, seconds: float, see
         probabilities = None
     with suppress(ValueError):  # of a metric that some rows have no value of
         importances, n = importances_of(answer, model, data, metric, seconds, seed)
-    return Evidence(classes, held.y, held.predict(None), probabilities, importances, n)
+    return HeldOutAnswers(classes, held.y, held.predict(None), probabilities, importances, n)
 
 
 def importances_of(

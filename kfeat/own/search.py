@@ -33,7 +33,7 @@ from kfeat.own.candidates import (
     FIRST_SIZE,
     SIZE,
     Candidate,
-    Facts,
+    DataFacts,
     advised,
     draw,
     drawn,
@@ -246,7 +246,7 @@ class SearchResult:
     train a candidate for which there is no time on all of them.
     """
 
-    facts: Facts
+    facts: DataFacts
     scored: Sequence[Scored]
     best: Scored
     own: Sequence[Candidate] = ()
@@ -375,7 +375,7 @@ class Search:
         answer = self._scorer.ask("facts", start + PATIENCE)  # this starts the process too
         if answer is None or "failed" in answer:
             raise ConfigError(f"the data cannot be used: {answer['failed'] if answer else 'no answer'}")
-        facts = self._facts = Facts(**answer)
+        facts = self._facts = DataFacts(**answer)
         self._began = monotonic() - start  # seconds; on a busy machine the closing takes longer too
         closing = max(CLOSING, self._began) if facts.n_test else 0.0
         self._end = start + self._budget - min(closing, SPARE * self._budget)

@@ -50,7 +50,7 @@ from kfeat.own.bench import (
     metric_of,
     protocol_under,
 )
-from kfeat.own.candidates import Candidate, Entry, boosting_model, linear_model, model_of, solver_of
+from kfeat.own.candidates import Candidate, ConfigEntry, boosting_model, linear_model, model_of, solver_of
 from kfeat.own.model import KernelModel, judged, save_model, scores_of, without_zeros
 from kfeat.own.new_config import DENSE_VALUES, default_metric, enough_rows
 from kfeat.own.search import Scored, Search, SearchResult, effort
@@ -225,8 +225,8 @@ class Setup:
     experiment: Experiment
     trial: Trial
     n_train: int
-    kernels: list[Entry]
-    maps: list[Entry]
+    kernels: list[ConfigEntry]
+    maps: list[ConfigEntry]
     options: dict[str, Any]  # of the config's solver, which every candidate's solver has too
     metric: str
     why: str  # the metric is not the usual one

@@ -79,7 +79,7 @@ def ratio(over: Cell | None, under: Cell | None, name: str) -> Ratio:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenCells:
     """What a column shows in one setting: its cell, and the one it is compared with; None if not planned."""
 
     cell: Cell | None
@@ -107,7 +107,7 @@ def paper_table(layout: TableLayout, cells: Sequence[Cell]) -> Table:
     return Table(headers, lines, right=range(1, len(headers)), groups=groups, group_size=len(shown))
 
 
-def choose(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, list[Choice]]:
+def choose(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, list[ChosenCells]]:
     """Return what each column shows, by the names of the lines: the settings of which any column speaks."""
     names, lines = Names(cells), []
     for peers in by_setting(cells):
@@ -121,12 +121,12 @@ def choose(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, list[Choice]
     }
 
 
-def _choice(column: Column, peers: Sequence[Cell]) -> Choice:
+def _choice(column: Column, peers: Sequence[Cell]) -> ChosenCells:
     over = None
     if column.over is not None:
         rivals = _quickest(column.over, peers) if column.quickest else peers
         over = _selected(column, "over", column.over, rivals)
-    return Choice(_selected(column, "for", column.cell, peers), over)
+    return ChosenCells(_selected(column, "for", column.cell, peers), over)
 
 
 def _quickest(selector: Mapping[str, Any], peers: Sequence[Cell]) -> Sequence[Cell]:
@@ -165,7 +165,7 @@ def _places(column: Column, shown: Sequence[str]) -> dict[int, str]:
     return places | dict(zip(free, others, strict=False))
 
 
-def _ours(choice: Choice, quantity: str, column: Column) -> str:
+def _ours(choice: ChosenCells, quantity: str, column: Column) -> str:
     """Return our number, and how many of the planned runs there are where some are missing."""
     cell, over = choice.cell, choice.over
     if cell is None:
@@ -176,7 +176,7 @@ def _ours(choice: Choice, quantity: str, column: Column) -> str:
     return f"{number} ({', '.join(counts)} runs)" if counts and number != MISSING else number
 
 
-def _paper(choice: Choice, quantity: str, column: Column, name: str, shown: Sequence[str]) -> str:
+def _paper(choice: ChosenCells, quantity: str, column: Column, name: str, shown: Sequence[str]) -> str:
     """Return what the paper prints there: a parameter as its `for` has it, since that is the paper's too."""
     if column.over is not None:
         return column.printed_ratio(name, quantity, shown) or MISSING

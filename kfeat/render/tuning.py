@@ -15,7 +15,7 @@ from kfeat.analysis.names import in_words
 from kfeat.experiments.component import read_component
 from kfeat.files import new_file
 from kfeat.own.candidates import solver_of
-from kfeat.own.report import Evidence
+from kfeat.own.report import HeldOutAnswers
 from kfeat.own.search import Scored, SearchResult, training, winner
 from kfeat.own.training import Prefer, preferred
 from kfeat.render.table import MISSING, Table
@@ -258,51 +258,56 @@ svg {{width: 100%; height: auto}}
 
 
 def write_page(
-    path: Path, mark: str, heading: str, lines: Sequence[str], result: SearchResult, evidence: Evidence | None
+    path: Path,
+    mark: str,
+    heading: str,
+    lines: Sequence[str],
+    result: SearchResult,
+    answers: HeldOutAnswers | None,
 ) -> None:
     """Write the `lines`, the tables and the figures as a web page that begins with `mark` in a comment.
 
-    Without evidence it has the figure of the search alone.
+    Without answers it has the figure of the search alone.
     """
-    if evidence is None:
+    if answers is None:
         lines = [*lines, "The budget had no time for figures of the test rows."]
-    elif not evidence.importances:
+    elif not answers.importances:
         lines = [*lines, "There were too few test rows, or no time, for the importance of columns."]
     text = PAGE.format(
         mark=mark,
         heading=escape(plain(heading)),
         sentences="\n".join(f"<li>{escape(plain(line))}</li>" for line in lines),
         tests=tests(result).html(),
-        shown="The search, and the method on the test rows" if evidence else "The search",
-        figure=_figure(result, evidence),
+        shown="The search, and the method on the test rows" if answers else "The search",
+        figure=_figure(result, answers),
         candidates=Table(HEADERS, candidates(result), right=(0, 5, 6, 7)).html(),
     )
     with new_file(path, "the page of the search") as file:
         file.write(text.encode())
 
 
-def _figure(result: SearchResult, evidence: Evidence | None) -> str:
+def _figure(result: SearchResult, answers: HeldOutAnswers | None) -> str:
     """Return the panels as one SVG."""
     import matplotlib
     from matplotlib.figure import Figure
 
     from kfeat.render.figures.marks import RC, as_svg
 
-    draws: list[Callable[[Any, Evidence], None]] = []
-    if evidence is not None:
-        draws += [_confusion if evidence.classes else _residuals]
-        draws += [_calibration] * (evidence.probabilities is not None)
-        draws += [partial(_importances, metric=result.facts.metric)] * bool(evidence.importances)
+    draws: list[Callable[[Any, HeldOutAnswers], None]] = []
+    if answers is not None:
+        draws += [_confusion if answers.classes else _residuals]
+        draws += [_calibration] * (answers.probabilities is not None)
+        draws += [partial(_importances, metric=result.facts.metric)] * bool(answers.importances)
     with matplotlib.rc_context(RC):
         lines = 1 + len(draws) // 2
         figure = Figure(figsize=(WIDTH, HEIGHT * lines), layout="constrained")
         first, *panels = figure.subplots(lines, 2, squeeze=False).flat
         _search(first, result)
         for axes, draw in zip_longest(panels, draws):
-            if draw is None or evidence is None:
+            if draw is None or answers is None:
                 axes.remove()
             else:
-                draw(axes, evidence)
+                draw(axes, answers)
         return as_svg(figure)
 
 
@@ -333,57 +338,57 @@ def _search(axes: Any, result: SearchResult) -> None:
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2, fontsize=7)
 
 
-def _confusion(axes: Any, evidence: Evidence) -> None:
+def _confusion(axes: Any, answers: HeldOutAnswers) -> None:
     """Draw the number of rows by label and prediction."""
     from sklearn.metrics import ConfusionMatrixDisplay
 
-    names = [shortened(name) for name in evidence.classes]
-    known = evidence.known < len(names)  # labels of test rows alone are none of the classes
+    names = [shortened(name) for name in answers.classes]
+    known = answers.known < len(names)  # labels of test rows alone are none of the classes
     ConfusionMatrixDisplay.from_predictions(
-        evidence.known[known], evidence.predicted[known], labels=range(len(names)), display_labels=names,
+        answers.known[known], answers.predicted[known], labels=range(len(names)), display_labels=names,
         include_values=len(names) <= MOST_NAMED, colorbar=False, cmap="Blues", ax=axes,
         xticks_rotation="vertical" if len(names) > 4 else "horizontal",
     )  # fmt: skip
     axes.grid(visible=False)
-    axes.set_title(f"Predictions of {len(evidence.known):,} rows")
+    axes.set_title(f"Predictions of {len(answers.known):,} rows")
 
 
-def _residuals(axes: Any, evidence: Evidence) -> None:
+def _residuals(axes: Any, answers: HeldOutAnswers) -> None:
     """Draw target - prediction against the prediction."""
     from sklearn.metrics import PredictionErrorDisplay
 
     PredictionErrorDisplay.from_predictions(
-        evidence.known, y_pred=evidence.predicted, kind="residual_vs_predicted", subsample=MOST_POINTS,
+        answers.known, y_pred=answers.predicted, kind="residual_vs_predicted", subsample=MOST_POINTS,
         random_state=0, ax=axes, scatter_kwargs={"marker": ".", "alpha": 0.5},
     )  # fmt: skip
-    axes.set_title(f"Residuals of {len(evidence.known):,} rows")
+    axes.set_title(f"Residuals of {len(answers.known):,} rows")
 
 
-def _calibration(axes: Any, evidence: Evidence) -> None:
+def _calibration(axes: Any, answers: HeldOutAnswers) -> None:
     """Draw how often a probability comes true: that of the last of two classes, else of the predicted one."""
     from sklearn.calibration import CalibrationDisplay
 
-    assert evidence.probabilities is not None
-    two = len(evidence.classes) == 2
-    chosen = np.ones_like(evidence.known) if two else evidence.probabilities.argmax(axis=1)
-    probability = evidence.probabilities[np.arange(len(chosen)), chosen]
+    assert answers.probabilities is not None
+    two = len(answers.classes) == 2
+    chosen = np.ones_like(answers.known) if two else answers.probabilities.argmax(axis=1)
+    probability = answers.probabilities[np.arange(len(chosen)), chosen]
     CalibrationDisplay.from_predictions(
-        evidence.known == chosen, probability, n_bins=10, strategy="quantile", ax=axes, name="held-out rows"
+        answers.known == chosen, probability, n_bins=10, strategy="quantile", ax=axes, name="held-out rows"
     )
-    what = shortened(evidence.classes[-1]) if two else "the most probable class"
+    what = shortened(answers.classes[-1]) if two else "the most probable class"
     axes.set(title="Calibration", xlabel=f"probability of {what}", ylabel="share of rows")
 
 
-def _importances(axes: Any, evidence: Evidence, metric: str) -> None:
+def _importances(axes: Any, answers: HeldOutAnswers, metric: str) -> None:
     """Draw by how much the metric falls if a column is shuffled, for the columns that matter most."""
     from kfeat.render.figures.marks import COLOURS
 
-    most = sorted(evidence.importances.items(), key=lambda item: -item[1][0])[:MOST_NAMED][::-1]
+    most = sorted(answers.importances.items(), key=lambda item: -item[1][0])[:MOST_NAMED][::-1]
     factor = 100.0 if metric in IN_PERCENT else 1.0
     falls, spreads = (factor * np.array(numbers) for numbers in zip(*(pair for _, pair in most), strict=True))
     axes.barh([shortened(name) for name, _ in most], falls, xerr=spreads, color=COLOURS[0], height=0.6)
     axes.set(
-        title=f"Importance of columns, {evidence.n_shuffled:,} rows",
+        title=f"Importance of columns, {answers.n_shuffled:,} rows",
         xlabel=f"{title(metric)} lost by shuffling the column" + " (points)" * (factor > 1),
     )
 

@@ -15,7 +15,7 @@ from kfeat.experiments.config import load_experiment
 from kfeat.own import bench as bench_module
 from kfeat.own import search as module
 from kfeat.own.bench import LocalScorer, Scorer, ScorerProcess, helpful_threads, rarest_rows
-from kfeat.own.candidates import Candidate, Facts, draw, maps_of, neighbours, study_of
+from kfeat.own.candidates import Candidate, DataFacts, draw, maps_of, neighbours, study_of
 from kfeat.own.search import (
     Scored,
     Search,
@@ -198,7 +198,7 @@ def test_a_process_answers_fails_and_is_ended_at_a_deadline(tmp_path):
         assistant.end()
 
 
-FACTS = Facts(
+FACTS = DataFacts(
     "classification", 30_000, 100, 20, 9_000,
     {"own": {"gaussian": 0.1, "polynomial": 0.1}, "zscore": {"gaussian": 0.05, "polynomial": 0.05}},
 )  # fmt: skip

@@ -35,7 +35,7 @@ from kfeat.render.figures.marks import (
     shared_legend,
     wrapped,
 )
-from kfeat.render.paper_table import Choice, PaperNumbers, Printed, choose
+from kfeat.render.paper_table import ChosenCells, PaperNumbers, Printed, choose
 from kfeat.render.table import mathtext
 from kfeat.text import plain
 
@@ -303,7 +303,7 @@ def _ratio_label(column: Column, quantity: str) -> str:
     return f"{column.title}, {quantity}" if several else column.title
 
 
-def _mark(at: float, choice: Choice, name: str) -> Mark | None:
+def _mark(at: float, choice: ChosenCells, name: str) -> Mark | None:
     """Return the ratio over / for of a quantity, whose relative variance is the sum of both."""
     if choice.cell is None or choice.over is None:
         return None
