@@ -33,8 +33,9 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.paper import Citation, Explainable
 from kfeat.experiments.plan import Trial
-from kfeat.experiments.row import Row, read_rows, wall_seconds
+from kfeat.experiments.row import Row, wall_seconds
 from kfeat.experiments.run import neighbour_path, plan_from_rows, rows_of
+from kfeat.experiments.store import read_rows
 
 Rows = Mapping[str, Row]  # by their ids
 CELLS = (SAME, REGRESSED)

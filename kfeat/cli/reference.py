@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options
+from kfeat.cli import completion, options, output
 from kfeat.errors import ConfigError
 from kfeat.experiments.shipped import config_files
 from kfeat.files import known_configs, writing
 from kfeat.text import in_yaml
 
 if TYPE_CHECKING:
-    from kfeat.experiments.config import ComponentHelp
+    from kfeat.experiments.reference import ComponentHelp
 
 ComponentFacts = dict[str, str | list[str]]
 
 
 def _name(part: str) -> Callable[[options.Command], options.Command]:
-    complete = options.completes(lambda: options.registered(part))
+    complete = completion.completes(lambda: completion.registered(part))
     return click.argument("name", required=False, shell_complete=complete)
 
 
@@ -35,7 +35,7 @@ def configs(ctx: click.Context, form: str) -> None:
 
         experiments = [load_experiment(file) for file in config_files((known_configs(),))]
         if form == "json":
-            options.show_json(
+            output.show_json(
                 [{"name": one.name, "title": one.title, "path": str(one.path)} for one in experiments]
             )
             return
@@ -60,7 +60,7 @@ def copy(folder: Path) -> None:
 @click.command()
 def schema() -> None:
     """Print the JSON Schema of a config, with which an editor completes keys and marks wrong ones."""
-    from kfeat.experiments.config import experiment_schema
+    from kfeat.experiments.reference import experiment_schema
 
     click.echo(json.dumps(experiment_schema(), indent=1))
 
@@ -122,7 +122,7 @@ def _show(part: str, name: str | None, form: str, facts: Callable[[str], Compone
     `facts` returns what is known of one besides its docstring, and `place` is where a config has it. JSON has
     everything about each. Those of installed packages are listed with their places, and not imported.
     """
-    from kfeat.experiments.config import component_help, component_helps
+    from kfeat.experiments.reference import component_help, component_helps
     from kfeat.place import Place, entry_points
     from kfeat.render.table import paragraph, terminal_width
 
@@ -139,7 +139,7 @@ def _show(part: str, name: str | None, form: str, facts: Callable[[str], Compone
     ]
     if form == "json":
         documents = [_document(component, facts(component.name)) for component in components]
-        options.show_json(documents[0] if name else documents + points)
+        output.show_json(documents[0] if name else documents + points)
         return
     if name is None:
         for component in components:

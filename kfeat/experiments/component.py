@@ -18,7 +18,7 @@ from pydantic_core import core_schema
 
 from kfeat.errors import ConfigError, KfeatError
 from kfeat.experiments.names import Line, one_line
-from kfeat.experiments.yaml import validation_error
+from kfeat.experiments.problems import validation_error
 from kfeat.parameters import HANDED_IN, advice_on, parameter_model, problems_of
 from kfeat.place import FORMS, Place, announce, entry_points
 

@@ -14,7 +14,7 @@ from kfeat.errors import ConfigError, KfeatError
 from kfeat.experiments.component import Component, ComponentEntry, Memory
 from kfeat.experiments.grids import Grids, OneOrMany
 from kfeat.experiments.names import Strict, one_line
-from kfeat.experiments.yaml import validation_error
+from kfeat.experiments.problems import validation_error
 
 TaskOf = Callable[[Source], Task | None]
 

@@ -35,10 +35,10 @@ from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.clock import environment
 from kfeat.experiments.component import Component, map_components, read_component
 from kfeat.experiments.config import Experiment
+from kfeat.experiments.engine import physical_cores
 from kfeat.experiments.names import experiment_name
 from kfeat.experiments.plan import Trial, digest
 from kfeat.experiments.run import planned
-from kfeat.experiments.schedule import physical_cores
 from kfeat.experiments.trial import estimators, features, load_data
 from kfeat.kernels.base import Estimator, canonical
 from kfeat.own.bench import (

@@ -13,9 +13,9 @@ from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import SCORE, Quantity, at
 from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.render.numbers import BUSY, MISSING, RAISED, UNCONVERGED, factor_text, with_unit
 from kfeat.render.paper_table import Ratio, paper_table_notes, shown
 from kfeat.render.switches import ranking_notes
-from kfeat.render.table import BUSY, MISSING, RAISED, UNCONVERGED, factor_text, with_unit
 from kfeat.text import counted
 
 BOUND = "after >: the time limit, in CPU seconds of the trial's own work, at which it was stopped."

@@ -19,7 +19,8 @@ from kfeat.experiments.plan import every_trial
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.run import neighbour_path
 from kfeat.experiments.selectors import matches, quantity_named
-from kfeat.render.table import BUSY, MISSING, RAISED, UNCONVERGED, Table, factor_text, time, with_unit
+from kfeat.render.numbers import BUSY, MISSING, RAISED, UNCONVERGED, factor_text, time, with_unit
+from kfeat.render.table import Table
 
 
 def shown(number: Shown, form: Callable[[float | None], str]) -> str:

@@ -14,23 +14,13 @@ from kfeat.experiments.layout import TableLayout
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
 from kfeat.experiments.selectors import matches
+from kfeat.render.markup import latex, markdown
 from kfeat.render.notes import cautions, difference, less, notes, of_differences, scores
+from kfeat.render.numbers import MISSING, UNCONVERGED, factor_text, seconds_text, with_unit
 from kfeat.render.paper_table import Ratio, marked, paper_table, ratio, ratio_columns, shown
 from kfeat.render.switches import ranking
-from kfeat.render.table import (
-    MISSING,
-    UNCONVERGED,
-    Bold,
-    Table,
-    bullets,
-    factor_text,
-    latex,
-    markdown,
-    paragraph,
-    seconds_text,
-    with_unit,
-)
-from kfeat.text import plain
+from kfeat.render.table import Bold, Table, bullets, paragraph
+from kfeat.text import counted, plain
 
 # From so many lines on, the cells of each setting have a table of their own.
 LONG = 40
@@ -58,8 +48,8 @@ def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int
     title = experiment.title
     if style == "latex":
         counts = [len(cell.rows) for cell in cells if cell.rows] or [0]
-        runs = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{max(counts)}"
-        spread = f"Mean ± standard deviation over {runs} runs; bold: the best map."
+        runs = f"{min(counts)} to " * (min(counts) < max(counts)) + counted(max(counts), "runs")
+        spread = f"Mean ± standard deviation over {runs}; bold: the best map."
         about = " ".join([spread, *of_differences(experiment, cells)])
         captioned = [(title, table) for table in tables]
         captioned += [(". ".join(filter(None, (title, place, about))), table) for place, table in all_cells]

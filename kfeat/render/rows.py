@@ -14,9 +14,11 @@ from kfeat.analysis.records import Record, column, columns, frame
 from kfeat.experiments.clock import MACHINE
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import QUANTITIES, SCORE
-from kfeat.experiments.row import ROWS, Row, counts_as_timed, folders_with_rows, precedence, read_rows
+from kfeat.experiments.row import Row, counts_as_timed, precedence
 from kfeat.experiments.selectors import flat, ids_beginning, learnt_values
-from kfeat.render.table import MISSING, Table, paragraph, value_text, with_unit
+from kfeat.experiments.store import ROWS, folders_with_rows, read_rows
+from kfeat.render.numbers import MISSING, value_text, with_unit
+from kfeat.render.table import Table, paragraph
 from kfeat.text import counted, plain
 
 NO_CONFIG = (

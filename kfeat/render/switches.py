@@ -16,7 +16,8 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import Reported
 from kfeat.experiments.switches import Place, Switch, Value, choices, general
-from kfeat.render.table import MISSING, Table
+from kfeat.render.numbers import MISSING
+from kfeat.render.table import Table
 from kfeat.text import counted, plain
 
 WIDTH = 100

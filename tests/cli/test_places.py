@@ -11,7 +11,7 @@ import pytest
 
 from kfeat.experiments.component import read_component
 from kfeat.experiments.config import load_experiment
-from kfeat.experiments.row import read_rows
+from kfeat.experiments.store import read_rows
 from kfeat.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from kfeat.text import say_once
 from tests.cli.commands import kfeat, refusal, succeed

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from kfeat.cli import main
-from kfeat.experiments.row import ROWS, read_rows, write_rows
+from kfeat.experiments.store import ROWS, read_rows, write_rows
 from kfeat.render.files import FILES
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, refusal, succeed

@@ -13,9 +13,9 @@ from kfeat.errors import DataError, StoreError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.cost import CostEstimate
 from kfeat.experiments.plan import pending, plan
-from kfeat.experiments.row import LOCK, Store, gathered_rows, read_rows
 from kfeat.experiments.run import run_trials
 from kfeat.experiments.schedule import ExperimentRun, Scheduler
+from kfeat.experiments.store import LOCK, Store, gathered_rows, read_rows
 from kfeat.experiments.worker import WorkerOptions
 from tests.cells import fake_row
 from tests.experiments.rows import row

@@ -5,6 +5,7 @@ import io
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,8 @@ from scipy.stats import ttest_ind, ttest_rel
 
 from kfeat.render import report
 from kfeat.render.notes import notes
+from kfeat.render.numbers import MISSING, UNCONVERGED
 from kfeat.render.report import records, render, render_csv
-from kfeat.render.table import MISSING, UNCONVERGED
 from tests.analysis.test_references import FIXED, TWO_MAPPED, accuracies, by_name, row
 from tests.analysis.test_references import load as load_reference
 from tests.cells import cells_with, fake_row
@@ -142,6 +143,8 @@ def test_latex_is_a_table_of_a_paper(load, tmp_path):
     about = r"Mean $\pm$ standard deviation over 6 runs; bold: the best map. less ORF: the score less "
     assert rf"\caption{{Maps \& 50 \% of n\#1\_a. {about}" in text
     assert r"\label{tab:my_maps}\smallskip" in text
+    single = [replace(cell, rows=cell.rows[:1]) for cell in cells]
+    assert r"standard deviation over 1 run; bold" in render(experiment, single, "latex")
     best = max((cell for cell in cells if cell.trial.map), key=lambda cell: cell.score.mean)
     (bold,) = re.findall(r"\\textbf\{(.*?) \$\\pm\$", text)
     assert bold == f"{best.score.mean:.2f}"

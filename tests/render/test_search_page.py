@@ -10,7 +10,8 @@ from kfeat.own.candidates import linear_model
 from kfeat.own.report import HeldOutAnswers
 from kfeat.own.search import SearchResult
 from kfeat.own.training import preferred
-from kfeat.render.tuning import sentences, write_page
+from kfeat.render.tuning import sentences
+from kfeat.render.tuning_page import write_page
 from tests.own.test_search import FACTS, scored
 
 rng = np.random.default_rng(0)

@@ -18,19 +18,18 @@ from kfeat.analysis.names import Names, formulas
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import FigureLayout
-from kfeat.render.figures.marks import (
+from kfeat.render.figures.marks import Marks, why_single
+from kfeat.render.figures.style import (
     COLOURS,
     DASHES,
     MARKERS,
     MORE_DASHES,
-    Marks,
     by_score,
     heading,
     logarithmic,
     logarithmic_at,
     say_why_empty,
     shared_legend,
-    why_single,
     wrapped,
 )
 from kfeat.render.paper_table import PaperNumbers, Printed, check_sizes

@@ -21,22 +21,20 @@ from kfeat.experiments.layout import Column, FigureLayout, ReferenceLine, TableL
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.figures.curves import curves
-from kfeat.render.figures.marks import (
+from kfeat.render.figures.marks import Mark, Marks
+from kfeat.render.figures.style import (
     COLOURS,
     RC,
-    Mark,
-    Marks,
     by_score,
     heading,
-    in_any_script,
     logarithmic,
-    save,
     say_why_empty,
     shared_legend,
     wrapped,
 )
+from kfeat.render.figures.svg import in_any_script, save
+from kfeat.render.markup import mathtext
 from kfeat.render.paper_table import ChosenCells, PaperNumbers, Printed, choose
-from kfeat.render.table import mathtext
 from kfeat.text import plain
 
 DIGITS = 6  # of the places of axes, as shares of the figure
