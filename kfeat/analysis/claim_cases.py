@@ -34,6 +34,7 @@ from kfeat.experiments.quantities import Quantity
 from kfeat.experiments.row import Row
 from kfeat.experiments.selectors import matches
 from kfeat.parameters import did_you_mean
+from kfeat.text import counted
 
 _SETTING = ("dataset", "protocol", "kernel")
 
@@ -194,7 +195,10 @@ def _single_claims(claim: Claim) -> list[Claim]:
     combinations = list(product(*listed.values()))
     for key, numbers in printed.items():
         if len(numbers) != len(combinations):
-            raise _wrong(claim, f"{key} has {len(numbers)} numbers for {len(combinations)} cases")
+            raise _wrong(
+                claim,
+                f"{key} has {counted(len(numbers), 'numbers')} for {counted(len(combinations), 'cases')}",
+            )
     claims = []
     for i, values in enumerate(combinations):
         chosen = dict(zip(listed, values, strict=True))

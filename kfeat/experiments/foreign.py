@@ -28,6 +28,7 @@ from kfeat.memory import check_memory
 from kfeat.parameters import HANDED_IN, did_you_mean
 from kfeat.place import Place, code_errors, set_back
 from kfeat.solvers import Solver
+from kfeat.text import counted
 
 METHODS = {
     "kernel": ("__call__",),
@@ -211,7 +212,10 @@ class OtherMap(BaseEstimator):
     def _check(self, Z: Any, X: Any) -> None:
         """Raise CodeError unless Z has a row of finite numbers for each row of X, in its own memory."""
         if np.ndim(Z) != 2 or np.shape(Z)[0] != X.shape[0]:
-            refuse(self.place, f".transform returned features of shape {np.shape(Z)} for {X.shape[0]:,} rows")
+            refuse(
+                self.place,
+                f".transform returned features of shape {np.shape(Z)} for {counted(X.shape[0], 'rows')}",
+            )
         values, own = (A.data if issparse(A) else np.asarray(A) for A in (Z, X))
         if values.dtype.kind == "f" and not np.isfinite(values.sum()) and not np.isfinite(values).all():
             refuse(self.place, ".transform returned features that are NaN or infinite")
@@ -262,7 +266,10 @@ class OtherSolver:
         with code_errors(self.place):
             predicted = np.asarray(self.estimator.predict(rows_for(self.estimator, X)))
             if predicted.shape != (X.shape[0],):
-                refuse(self.place, f".predict returned the shape {predicted.shape} for {X.shape[0]:,} rows")
+                refuse(
+                    self.place,
+                    f".predict returned the shape {predicted.shape} for {counted(X.shape[0], 'rows')}",
+                )
         return predicted
 
     @property
@@ -301,7 +308,7 @@ class OtherKernel(Kernel):
         with code_errors(self.place):
             block = np.asarray(self.function(dense(X, self.place.name), dense(Y, self.place.name)))
             if block.shape != (X.shape[0], Y.shape[0]):
-                shapes = f"{block.shape} for {X.shape[0]:,} and {Y.shape[0]:,} rows"
+                shapes = f"{block.shape} for {X.shape[0]:,} and {counted(Y.shape[0], 'rows')}"
                 refuse(self.place, f" returned the shape {shapes}")
         check_finite(block, f"values of {self.place.text}")
         return block

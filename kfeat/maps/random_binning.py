@@ -15,9 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Laplacian
-from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, one_blas_thread, register
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
+from kfeat.maps.blocks import one_blas_thread
 from kfeat.maps.grids import Limits, RandomGrids
 from kfeat.parameters import Components
+from kfeat.text import counted
 
 CODES_BYTES = 2**26  # of the codes that a thread makes before it looks them up
 TRANSPOSED = 1024  # rows of a block that is transposed in the cache
@@ -105,7 +107,7 @@ class RandomBinning(FeatureMap):
 
     def _draw(self, X: Any, rng: Generator) -> int:
         R, (n, d) = self.n_components, X.shape
-        self._check_memory(f"{R:,} grids of {d:,} features", 24 * R * d)
+        self._check_memory(f"{counted(R, 'grids')} of {counted(d, 'features')}", 24 * R * d)
         widths = self.kernel_.sample_bin_widths(rng, (R, d))
         self.inverse_widths_, self.shifts_ = 1 / widths, rng.random((R, d))
         if not np.isfinite(self.inverse_widths_).all():
@@ -119,7 +121,7 @@ class RandomBinning(FeatureMap):
         if self.n_columns is not None:
             self.seeds_ = rng.integers(2**63, size=R)
             return self.n_columns
-        self._check_memory(f"the cells of {n:,} rows in {R:,} grids", 12 * n * R)
+        self._check_memory(f"the cells of {counted(n, 'rows')} in {counted(R, 'grids')}", 12 * n * R)
         cells = self._per_grid(X, _cells)
         self.first_ = np.cumsum([0, *(len(codes) for codes, _ in cells)])
         self.codes_ = np.concatenate([codes for codes, _ in cells])
@@ -178,7 +180,7 @@ class RandomBinning(FeatureMap):
             raise ParameterError("RandomBinning: its features are sparse and cannot be written to `out`")
         X = self._rows(X, reset=False)
         n, R = X.shape[0], self.n_components
-        self._check_memory(f"the features of {n:,} rows in {R:,} grids", 24 * n * R)
+        self._check_memory(f"the features of {counted(n, 'rows')} in {counted(R, 'grids')}", 24 * n * R)
         return self._features(self._per_grid(X, self._known if self.n_columns is None else self._hashed), X)
 
     def unseen(self, Z: Any) -> float:
