@@ -255,7 +255,7 @@ def _reference(cell: Cell, chosen: Sequence[Cell]) -> Cell | None:
     near = [other for other in chosen if (other.setting[:2], other.trial.measure) == place]
     # A baseline runs once for all kernels.
     alike = [other for other in near if other.trial.baseline or other.setting == cell.setting]
-    alike = [other for other in alike if other.size == cell.size] or alike
+    alike = [other for other in alike if other.D == cell.D] or alike
     alike = [other for other in alike if other.trial.solver == cell.trial.solver] or alike
     return alike[0] if len(alike) == 1 else None
 

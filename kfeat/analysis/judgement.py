@@ -408,8 +408,8 @@ def _method(judgement: Judgement, judged: NumberVerdict) -> Hashable:
         return f"{judgement.experiment.name} {judged.number.cell}"
     trial = judged.cells[0].trial
     flat = trial.describe()
-    size = None if flat.get("map.h01") else flat.get("map.n_components")
-    return flat["dataset"], trial.kernel.key, flat["map"], size
+    D = None if flat.get("map.h01") else flat.get("map.n_components")
+    return flat["dataset"], trial.kernel.key, flat["map"], D
 
 
 def _rank(judged: NumberVerdict) -> int:

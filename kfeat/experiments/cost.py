@@ -136,8 +136,8 @@ def _columns(feature_map: dict[str, Any], d: int) -> int:
     """Return the largest number of columns that a map makes from d features."""
     if "maps" in feature_map:
         return sum(_columns(inner, d) for inner in feature_map["maps"])
-    components = int(feature_map.get("n_components") or DEFAULT_COLUMNS)
-    return min(feature_map.get("rank") or components, components) + (1 + d if feature_map.get("h01") else 0)
+    D = int(feature_map.get("n_components") or DEFAULT_COLUMNS)
+    return min(feature_map.get("rank") or D, D) + (1 + d if feature_map.get("h01") else 0)
 
 
 def peak_bytes(work: Work, available: float) -> int:

@@ -89,7 +89,7 @@ def less(experiment: Experiment, cells: Sequence[Cell]) -> dict[str, dict[Cell, 
     """Return the references of the cells by the title of the column of differences, such as `less ORF`."""
     of = references(experiment, cells)
     chosen = {*of.values()}
-    names = Names(cells, ["n_components"] if len({cell.size for cell in chosen}) > 1 else ())
+    names = Names(cells, ["n_components"] if len({cell.D for cell in chosen}) > 1 else ())
     titles = {names.method(cell) for cell in chosen}
     return {f"less {titles.pop() if len(titles) == 1 else 'reference'}": of} if of else {}
 

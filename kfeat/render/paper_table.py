@@ -276,7 +276,7 @@ class PaperNumbers:
 
 def check_sizes(layout: FigureLayout, cells: Sequence[Cell]) -> None:
     """Raise ConfigError where a map has no number of features, and that is what the x axis shows."""
-    unsized = [cell.trial.map.name for cell in cells if cell.trial.map and cell.size is None]
+    unsized = [cell.trial.map.name for cell in cells if cell.trial.map and cell.D is None]
     if layout.x == "n_components" and unsized:
         raise ConfigError(
             f"figure: curves against n_components need that number of every map, and {unsized[0]} has none; "

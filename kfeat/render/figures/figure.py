@@ -124,7 +124,7 @@ def _figure(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
         return curves(experiment, layout, cells)
     if layout is not None and layout.kind == "ratios" and experiment.table is not None:
         return ratios(experiment, experiment.table, cells)
-    sizes = {cell.size for cell in shown if cell.trial.map}
+    sizes = {cell.D for cell in shown if cell.trial.map}
     if layout is None and len(sizes) > 1 and None not in sizes:
         return curves(experiment, FigureLayout(kind="curves", log=["fit"]), shown)
     return methods(experiment, layout or FigureLayout(kind="methods"), _without_gaps(cells))
