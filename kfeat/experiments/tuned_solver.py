@@ -105,12 +105,12 @@ class TunedSolver(Solver):
             tried = self._tried(kernel, X, y)
             best = max(tried, key=lambda k: (tried[k].score, -abs(k)))
             trained = tried[best]
-            columns = None if self.map is None else self.map.n_components
-            if columns is not None and columns > self.columns:
-                trained = self._trained(trained.kernel, X, y, columns)
+            D = None if self.map is None else self.map.n_components
+            if D is not None and self.columns < D:
+                trained = self._trained(trained.kernel, X, y, D)
             if trained.at_end:
-                wider = self._trained(trained.kernel, X, y, columns, wide=True)
-                trained = max(trained, wider, key=lambda one: one.score)
+                wider = self._trained(trained.kernel, X, y, D, wide=True)
+                trained = max(trained, wider, key=lambda trained: trained.score)
         self.map_, self.solver_ = trained.map, trained.solver
         end = trained.at_end or abs(best) == MOST
         self.choice_ = {**trained.values, "cv_score": trained.score, "at_end": float(end)}
@@ -127,10 +127,10 @@ class TunedSolver(Solver):
 
     def _tried(self, kernel: Kernel, X: Any, y: Any) -> dict[int, "Trained"]:
         """Return what was trained for each k; only k = 0 for a kernel without gamma."""
-        n_components = None if self.map is None else min(self.map.n_components, self.columns)
+        D = None if self.map is None else min(self.map.n_components, self.columns)
         scale = getattr(kernel, "gamma", None)
         if scale is None:
-            return {0: self._trained(kernel, X, y, n_components)}
+            return {0: self._trained(kernel, X, y, D)}
         if isinstance(kernel, DotProductKernel):
             scale /= max(float(squared_norms(as_operand(X)).mean()), 1e-12)
         tried: dict[int, Trained] = {}
@@ -138,21 +138,17 @@ class TunedSolver(Solver):
         while waiting:
             for k in waiting:
                 at = clone(kernel).set_params(gamma=float(scale) * FACTOR**k)
-                tried[k] = self._trained(at, X, y, n_components)
+                tried[k] = self._trained(at, X, y, D)
             best = max(tried, key=lambda k: (tried[k].score, -abs(k)))
             waiting = [k for k in (best - 1, best + 1) if k not in tried and abs(k) <= MOST]
         return tried
 
-    def _trained(
-        self, kernel: Kernel, X: Any, y: Any, n_components: int | None, wide: bool = False
-    ) -> "Trained":
+    def _trained(self, kernel: Kernel, X: Any, y: Any, D: int | None, wide: bool = False) -> "Trained":
         """Return the method with this kernel, trained on X with its best C or alpha."""
         seed = int(self.random_state or 0)
         feature_map = None
         if self.map is not None:
-            feature_map = clone(self.map).set_params(
-                kernel=kernel, n_components=n_components, random_state=seed
-            )
+            feature_map = clone(self.map).set_params(kernel=kernel, n_components=D, random_state=seed)
             X = feature_map.fit(X, y).transform(X)
         regression = self.task == "regression"
         cutter = model_selection.KFold if regression else model_selection.StratifiedKFold
@@ -161,28 +157,32 @@ class TunedSolver(Solver):
         grid = [10.0**k for k in range(low, high + 1)]
         ends: Any = (grid[0], grid[-1], 10.0)
         if self.solver in ("newton", "libsvm"):
-            given: dict[str, Any] = {"folds": FOLDS, "random_state": seed}
-            found: Any = (
-                NewtonCV(*ends, **given) if self.solver == "newton" else LibsvmCV(kernel, 0, *ends, **given)
+            options: dict[str, Any] = {"folds": FOLDS, "random_state": seed}
+            solver: Any = (
+                NewtonCV(*ends, **options)
+                if self.solver == "newton"
+                else LibsvmCV(kernel, 0, *ends, **options)
             )
-            score = float(found.fit(X, y).cv_scores_.mean(axis=0).max())
+            score = float(solver.fit(X, y).cv_scores_.mean(axis=0).max())
         elif self.solver == "ridge":
-            found = RidgeCV(*ends, folds=FOLDS, random_state=seed).fit(X, y)
-            score = 1 - float(found.cv_errors_.min()) / float(np.var(y))
+            solver = RidgeCV(*ends, folds=FOLDS, random_state=seed).fit(X, y)
+            score = 1 - float(solver.cv_errors_.min()) / float(np.var(y))
         elif self.solver == "kernel_ridge":
-            search = model_selection.GridSearchCV(
+            grid_search = model_selection.GridSearchCV(
                 KernelRidge(kernel), {"alpha": grid}, cv=folds, error_score=-np.inf
             ).fit(X, y)
-            found, score = search.best_estimator_, float(search.best_score_)
+            solver, score = grid_search.best_estimator_, float(grid_search.best_score_)
         else:
             trees = Boosting("regression" if self.task == "regression" else "classification")
-            search = model_selection.GridSearchCV(trees, TREES, cv=folds).fit(X, y)
-            values = {name: float(value) for name, value in search.best_params_.items()}
-            return Trained(kernel, feature_map, search.best_estimator_, float(search.best_score_), values)
-        values = found.learnt_parameters() or {"alpha": found.alpha}
+            grid_search = model_selection.GridSearchCV(trees, TREES, cv=folds).fit(X, y)
+            values = {name: float(value) for name, value in grid_search.best_params_.items()}
+            return Trained(
+                kernel, feature_map, grid_search.best_estimator_, float(grid_search.best_score_), values
+            )
+        values = solver.learnt_parameters() or {"alpha": solver.alpha}
         at_end = not 1.01 * grid[0] < next(iter(values.values())) < 0.99 * grid[-1]  # up to rounding
         return Trained(
-            kernel, feature_map, found, score if isfinite(score) else -np.inf, values, bool(at_end)
+            kernel, feature_map, solver, score if isfinite(score) else -np.inf, values, bool(at_end)
         )
 
 

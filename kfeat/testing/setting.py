@@ -40,15 +40,15 @@ class MapSetting:
         return dict(self.map.get_params(deep=False))
 
     @property
-    def D(self) -> int:  # noqa: N802
-        """The size of the map; 0 if it has no parameter for it."""
+    def D(self) -> int | None:  # noqa: N802
+        """The number of components; None if the map has no such parameter, or no number in it."""
         D = self.parameters.get("n_components")
-        return int(D) if isinstance(D, int | np.integer) else 0
+        return int(D) if isinstance(D, int | np.integer) else None
 
     @cached_property
     def train(self) -> Array:
         """The rows of a fit, enough for landmarks."""
-        return sparse_rows(40 + 4 * self.D, seed=0)
+        return sparse_rows(40 + 4 * (self.D or 0), seed=0)
 
     @cached_property
     def test(self) -> Array:

@@ -57,9 +57,9 @@ class Bound(NamedTuple):
     log_factor: float
     rate: float
 
-    def failure(self, n_components: int) -> float:
+    def failure(self, D: int) -> float:
         """Return the bound on the probability; 1 if it is vacuous."""
-        return 1.0 if self.rate == 0 else min(1.0, exp(min(0.0, self.log_factor - self.rate * n_components)))
+        return 1.0 if self.rate == 0 else min(1.0, exp(min(0.0, self.log_factor - self.rate * D)))
 
     def components(self, delta: float) -> float:
         """Return the smallest D for which the probability is at most delta; infinity where there is none."""
@@ -195,17 +195,17 @@ def estimator_slope(
     return p**2 / _total(p, printed) * sqrt(d) * radius * derivative_at(kernel, p * radius**2)
 
 
-def least_error(bound_of: Callable[[float], Bound], n_components: int, delta: float) -> float:
+def least_error(bound_of: Callable[[float], Bound], D: int, delta: float) -> float:
     """Return the least eps, up to a millionth of it, that D features exceed with probability at most delta.
 
     `bound_of` maps eps to its bound, which must fall with eps. Infinity if no eps below 10^15 suffices.
     """
     low, high = 1e-15, 1e15
-    if bound_of(high).failure(n_components) > delta:
+    if bound_of(high).failure(D) > delta:
         return inf
     while high > low * (1 + 1e-6):
         middle = sqrt(low * high)
-        low, high = (low, middle) if bound_of(middle).failure(n_components) <= delta else (middle, high)
+        low, high = (low, middle) if bound_of(middle).failure(D) <= delta else (middle, high)
     return high
 
 
