@@ -382,9 +382,9 @@ class Scorer:
     def _features(self, candidate: Candidate, X: Matrix, weights: Any) -> Any:
         """Return the features (n, D) of rows under a map that is fitted to them."""
         assert candidate.map is not None
-        size = 4 * X.shape[0] * max(candidate.size, 1)
-        what = f"{counted(candidate.size, 'features')} of {counted(X.shape[0], 'rows')}"
-        check_memory(what, 3 * size, "a smaller map")
+        n, D = X.shape[0], candidate.D
+        what = f"{counted(D, 'features')} of {counted(n, 'rows')}"
+        check_memory(what, 3 * 4 * n * max(D, 1), "a smaller map")
         kernel = self._kernel(candidate, X, weights)
         component = read_component(candidate.map, "map")
         feature_map = component.build(kernel=kernel, random_state=self._seed, n_jobs=1)  # BLAS has all

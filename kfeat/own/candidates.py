@@ -79,8 +79,8 @@ class Candidate:
         return f"{self.kernel['name']}, {'exact' if self.map is None else self.map['name']}"
 
     @property
-    def size(self) -> int:
-        """D, or 0 for the exact method."""
+    def D(self) -> int:  # noqa: N802
+        """The number of columns of its map; 0 without one, so that candidates can be sorted by it."""
         return 0 if self.map is None else int(self.map.get("n_components", 0))
 
 
@@ -271,11 +271,11 @@ def linear_model(facts: DataFacts) -> Candidate:
     return Candidate(next(iter(facts.gammas)), {"name": "linear"}, None, loss, facts.class_weights[0])
 
 
-def maps_of(exact: Candidate, facts: DataFacts, n: int, size: int = SIZE) -> list[Candidate]:
+def maps_of(exact: Candidate, facts: DataFacts, n: int, D: int = SIZE) -> list[Candidate]:
     """Return the maps that approximate an exact method on n rows."""
     names = [name for name in MAPS.get(exact.kernel["name"], ()) if name != "orf" or facts.n_features > 1]
-    size = min(size, max(n // 3, 1))
-    return [replace(exact, map={"name": name, "n_components": size}) for name in names]
+    D = min(D, max(n // 3, 1))
+    return [replace(exact, map={"name": name, "n_components": D}) for name in names]
 
 
 def neighbours(candidate: Candidate, facts: DataFacts) -> Iterator[Candidate]:
@@ -300,8 +300,8 @@ def larger_maps(candidate: Candidate, facts: DataFacts, most: int = LARGEST) -> 
     """Yield the candidate with four times, and with twice, as many features, `most` at most."""
     if candidate.map is not None and "n_components" in candidate.map:
         for times in (4, 2):
-            if (size := times * candidate.size) <= min(most, LARGEST, facts.n_train // 2):
-                yield replace(candidate, map={**candidate.map, "n_components": size})
+            if (D := times * candidate.D) <= min(most, LARGEST, facts.n_train // 2):
+                yield replace(candidate, map={**candidate.map, "n_components": D})
 
 
 def own_candidates(

@@ -45,7 +45,7 @@ protocol: {protocol}
 kernel: {{name: gaussian, gamma: {gamma}}}
 maps:
   # random features; more of them approximate the kernel better and take longer
-  - {{name: {map}, n_components: {size}}}
+  - {{name: {map}, n_components: {D}}}
 solvers:
   # a linear model on the map's features{chosen}
   mapped: {{name: {mapped}}}
@@ -228,7 +228,7 @@ def config_text(
         title=in_yaml(raw.name.replace("$", " ").replace(chr(92), " ")),
         dataset=in_yaml(dict(dataset)), protocol=in_yaml({"scale": scale, **protocol}),
         gamma=_gamma(raw), map="random_fourier" if sparse else "orf",
-        size=int(np.clip(n_train // 4 // 50 * 50, SMALLEST_MAP, 1000)),
+        D=int(np.clip(n_train // 4 // 50 * 50, SMALLEST_MAP, 1000)),
         chosen=chosen, mapped=mapped, exact=exact,
     )  # fmt: skip
 

@@ -148,11 +148,11 @@ def train(
     if probabilities and data.task == "regression":
         raise ConfigError("--probabilities: a regression has none; leave the option out")
     # Of a large map a fuller sample, so that it has two rows for each column.
-    size = getattr(feature_map, "n_components", None) or 0
-    every = min(EVERY, len(y) // (2 * max(size, 1)))
+    D = getattr(feature_map, "n_components", None) or 0
+    every = min(EVERY, len(y) // (2 * max(D, 1)))
     if say and len(y) >= LONG and every > 1:
         with suppress(KfeatError, ValueError), warnings.catch_warnings(action="ignore"):  # of too few rows
-            method = size, trial.exact, data.task == "regression"
+            method = D, trial.exact, data.task == "regression"
             growth = effort(len(y), *method) / effort(len(y) / every, *method)
             say(growth * seconds_on(slice(None, None, every)))
     seconds = seconds_on(slice(None))

@@ -155,9 +155,9 @@ def _names(scored: Scored) -> list[str]:
     solver = {"name": candidate.loss} if scored.reason else solver_of(candidate, scored.value, {})
     if candidate.map is not None:
         component = read_component(candidate.map, "map")
-        feature_map, size = in_words(component), component.parameters.get("n_components")
-        if size is not None and "n_components" not in component.given:  # where it is the default
-            feature_map += f" n_components={size}"
+        feature_map, D = in_words(component), component.parameters.get("n_components")
+        if D is not None and "n_components" not in component.given:  # where it is the default
+            feature_map += f" n_components={D}"
     values = [
         f"{key}={value:g}" if key in ("C", "alpha", "bias") else str(value) for key, value in solver.items()
     ]
