@@ -43,7 +43,7 @@ def _chosen(names: tuple[str, ...], every: bool) -> list[str]:
     return list(registry() if every else names)
 
 
-def _each(ctx: click.Context, names: list[str], act: Callable[[str], str]) -> None:
+def _act_on(ctx: click.Context, names: list[str], act: Callable[[str], str]) -> None:
     """Act on each dataset and print the result; exit with 2 at the end if one failed."""
     failed = False
     for name in names:
@@ -104,7 +104,7 @@ def fetch(
             status = fetch_dataset(name, mirror=mirror, offline=offline, progress=progress)
             return f"{'verified' if status.verified else 'unverified'}, {_size(status.n_bytes)}"
 
-        _each(ctx, _chosen(names, every), act)
+        _act_on(ctx, _chosen(names, every), act)
 
 
 @data.command()
@@ -121,7 +121,7 @@ def verify(ctx: click.Context, names: tuple[str, ...], every: bool, quiet: bool)
         return "verified" if verify_dataset(name).verified else "unverified: no hash is known for it"
 
     chosen = _chosen(names, every)
-    _each(ctx, [name for name in chosen if not every or describe(name).fetched], act)
+    _act_on(ctx, [name for name in chosen if not every or describe(name).fetched], act)
 
 
 @data.command()

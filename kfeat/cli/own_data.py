@@ -58,16 +58,16 @@ def advise(
     else:
         raw, _, _ = described_file(Path(data), target=target, test=None, task=None, reading=Reading())
     n = rows or training_rows(raw)
-    found = advice_for(raw.task, n, raw.n_features, budget)
-    if found is None:
+    advised = advice_for(raw.task, n, raw.n_features, budget)
+    if advised is None:
         raise ConfigError(
             f"no linear model trains {counted(n, 'rows')} within {budget:g} s; give a longer --budget"
         )
     regret, others = skill()
-    words = sentences(raw, n, found, regret, others)
+    words = sentences(raw, n, advised, regret, others)
     if form == "json":
         asked = {"data": data, "budget": budget, "task": raw.task, "n": n, "d": raw.n_features}
-        advice = {**asdict(found), "entry": found.entry}
+        advice = {**asdict(advised), "entry": advised.entry}
         skilled = {"regret": regret, "others_lose_more": others}
         output.show_json({**asked, "advice": advice, **skilled, "sentences": words})
         return
@@ -195,29 +195,29 @@ def tune(
             say = None if quiet else partial(_say, setup.metric, start)
             left = max(budget - (monotonic() - start), budget / 2)
             search = Search(scorer, record, left, seed, say)
-            found = search.run(setup.kernels, setup.maps)
-            taken = preferred(found, prefer)
+            result = search.run(setup.kernels, setup.maps)
+            taken = preferred(result, prefer)
             end = max(start + budget, monotonic() + _PAGE * budget)
             answer = scorer.ask(
                 "held_out_answers", end, candidate=taken and taken.candidate,
-                value=taken.value if taken else 0.0, rows=found.rows.get(taken) if taken else None,
+                value=taken.value if taken else 0.0, rows=result.rows.get(taken) if taken else None,
                 seconds=_PAGE * budget / 2,
             )  # fmt: skip
         finally:
             scorer.end()
         answers = HeldOutAnswers(**answer) if answer and "failed" not in answer else None
-        lines, loud = sentences(found, prefer), warnings_of(found)
+        lines, loud = sentences(result, prefer), warnings_of(result)
         for sentence in loud:
             click.secho(f"{plain(sentence)}\n", bold=True)
-        for table in (terminal(found, terminal_width()), tests(found).terminal(terminal_width())):
+        for table in (terminal(result, terminal_width()), tests(result).terminal(terminal_width())):
             click.echo(f"{table}\n")
         click.echo(plain(" ".join(lines[len(loud) :])))
         with new_file(place, "the tuned config") as file:
-            file.write(tuned_config(setup, found, prefer, lines).encode())
+            file.write(tuned_config(setup, result, prefer, lines).encode())
         heading = f"{setup.experiment.title}: what was tried"
-        write_page(page, MARK, heading, lines, found, answers)
-    if found.n_kept and not quiet:
-        click.echo(f"Used {counted(found.n_kept, 'rows')} of earlier calls.")
+        write_page(page, MARK, heading, lines, result, answers)
+    if result.n_kept and not quiet:
+        click.echo(f"Used {counted(result.n_kept, 'rows')} of earlier calls.")
     click.echo(plain(f"{place}: the config; {page}: tables and figures"))
     if (took := monotonic() - start) > _LATE * budget and not quiet:
         click.echo(
@@ -227,14 +227,14 @@ def tune(
         )
 
 
-def _say(metric: str, start: float, one: "Scored", best: "Scored") -> None:
+def _say(metric: str, start: float, scored: "Scored", best: "Scored") -> None:
     """Say on stderr what a candidate scored, and how many seconds have passed."""
     from kfeat.render.tuning import ended, score_text
 
-    score = ended(one) if one.reason else score_text(one.score, metric)
-    name, best_score = f"{one.candidate.scale}, {one.candidate.name}", score_text(best.score, metric)
+    score = ended(scored) if scored.reason else score_text(scored.score, metric)
+    name, best_score = f"{scored.candidate.scale}, {scored.candidate.name}", score_text(best.score, metric)
     click.echo(
-        f"{monotonic() - start:>5.0f} s  {one.n:>8,} rows  {score:>8}  {name:<40}  {one.seconds:>6.2f} s  "
-        f"best so far {best_score}",
+        f"{monotonic() - start:>5.0f} s  {scored.n:>8,} rows  {score:>8}  {name:<40}  "
+        f"{scored.seconds:>6.2f} s  best so far {best_score}",
         err=True,
     )

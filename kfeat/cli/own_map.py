@@ -86,9 +86,9 @@ def rank(
         opened_engine("local", 1, None, False, how) as engine,
         output.observer(quiet, several=True) as watching,
     ):
-        found = league.run(item, settings, name, out, engine, watching)
+        placed = league.run(item, settings, name, out, engine, watching)
     study = shipped("study")
-    _show(place if place not in set(study["method"]) else f"{place} (here)", study, *found, out / name)
+    _show(place if place not in set(study["method"]) else f"{place} (here)", study, *placed, out / name)
 
 
 def _show(name: str, study: Any, own: Any, references: Any, failed: dict[str, str], folder: Path) -> None:

@@ -163,7 +163,11 @@ def predict(
 
     chosen = {"predict": True, "decision_function": scores, "predict_proba": probabilities}
     methods = [method for method, included in chosen.items() if included]
-    if out is not None and out.exists() and any(one.exists() and out.samefile(one) for one in (data, file)):
+    if (
+        out is not None
+        and out.exists()
+        and any(path.exists() and out.samefile(path) for path in (data, file))
+    ):
         raise ModelError(f"{out}: is an input file; give another name with --out")
     model = load_model(file)
     with _working_with(threads):
@@ -218,9 +222,9 @@ def info(file: Path, as_config: bool, form: str) -> None:
             raise ModelError(f"{file}: it was trained in Python, not from a config; leave --config out")
         click.echo(as_yaml(model.about_["config"]).rstrip())
         return
-    found = describe(model, file)
+    described = describe(model, file)
     if form == "json":
-        output.show_json(found)
+        output.show_json(described)
         return
-    shown = {key: value for key, value in found.items() if value is not None and key != "config"}
+    shown = {key: value for key, value in described.items() if value is not None and key != "config"}
     click.echo(plain_lines(as_yaml(shown, default_flow_style=None).rstrip()))

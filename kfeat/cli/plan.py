@@ -102,19 +102,19 @@ def show_plans(
     seen: dict[str, set[str]] = {}  # the ids of the trials so far, by the name of the experiment
     plans: list[dict[str, Any]] = []
     whole: list[dict[str, Any]] = []
-    for one in dependencies_first(experiments):
+    for experiment in dependencies_first(experiments):
         try:
-            plan = _document(one, out, results, access, again, time_limit, memory, only)
+            plan = _document(experiment, out, results, access, again, time_limit, memory, only)
         except (DataError, DownloadError) as error:
             if len(experiments) == 1:
                 raise
-            click.echo(f"kfeat: not counted: {plain_lines(f'{one.path}: {error}')}", err=True)
+            click.echo(f"kfeat: not counted: {plain_lines(f'{experiment.path}: {error}')}", err=True)
             continue
         if form == "text":
             _show_plan(plan)
-        elsewhere = set().union(*(seen.get(name, set()) for name in (one.name, *one.rows_from)))
+        elsewhere = set().union(*(seen.get(name, set()) for name in (experiment.name, *experiment.rows_from)))
         whole += [trial for trial in plan["trials"] if trial["id"] not in elsewhere]
-        seen.setdefault(one.name, set()).update(trial["id"] for trial in plan["trials"])
+        seen.setdefault(experiment.name, set()).update(trial["id"] for trial in plan["trials"])
         plans.append(plan)
     if not plans:
         click.get_current_context().exit(2)

@@ -36,7 +36,10 @@ def configs(ctx: click.Context, form: str) -> None:
         experiments = [load_experiment(file) for file in config_files((known_configs(),))]
         if form == "json":
             output.show_json(
-                [{"name": one.name, "title": one.title, "path": str(one.path)} for one in experiments]
+                [
+                    {"name": experiment.name, "title": experiment.title, "path": str(experiment.path)}
+                    for experiment in experiments
+                ]
             )
             return
         width = max((len(experiment.name) for experiment in experiments), default=0)

@@ -196,7 +196,7 @@ def show(
                 click.echo(f"kfeat: {own}", err=True)
     shown = planned_rows(plans)
     if not shown:
-        others = list(filter(None, (other_settings(one, out, "rows") for one in experiments)))
+        others = list(filter(None, (other_settings(experiment, out, "rows") for experiment in experiments)))
         none = f"no rows of {selection.listed(experiments)} in {out} and {results}; `kfeat run` makes them"
         raise StoreError("\n".join(others) or none)
     records = chosen([record(row) for row in shown], conditions)

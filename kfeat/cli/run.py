@@ -148,16 +148,16 @@ def _named(
     from kfeat.experiments.selectors import ids_beginning
 
     plans: list[tuple[Experiment, set[str]]] = []
-    for one in experiments:
+    for experiment in experiments:
         try:
-            plans.append((one, {trial.id for trial in planned(one, **access)}))
+            plans.append((experiment, {trial.id for trial in planned(experiment, **access)}))
         except (DataError, DownloadError) as error:
             if len(experiments) == 1:
                 raise
-            click.echo(f"kfeat: skipped: {plain_lines(f'{one.path}: {error}')}", err=True)
+            click.echo(f"kfeat: skipped: {plain_lines(f'{experiment.path}: {error}')}", err=True)
     known = set().union(*(ids for _, ids in plans))
-    found = set(ids_beginning(prefixes, known, selection.listed(experiments)))
-    return [one for one, ids in plans if ids & found], found
+    wanted = set(ids_beginning(prefixes, known, selection.listed(experiments)))
+    return [experiment for experiment, ids in plans if ids & wanted], wanted
 
 
 def _show(
@@ -227,14 +227,17 @@ def publish(experiments: "list[Experiment]", quiet: bool, out: Path, results: Pa
     from kfeat.experiments.run import plan_from_rows, rows_of
 
     paths: dict[str, Path] = {}
-    for one in experiments:
-        other = paths.setdefault(one.name, one.path)
-        if other.resolve() != one.path.resolve():
+    for experiment in experiments:
+        other = paths.setdefault(experiment.name, experiment.path)
+        if other.resolve() != experiment.path.resolve():
             raise ConfigError(
-                f"{one.path} and {other} have the same name, {one.name}, and would share a folder of rows; "
-                "rename one"
+                f"{experiment.path} and {other} have the same name, {experiment.name}, and would share a "
+                "folder of rows; rename one"
             )
-    plans = [(one, plan_from_rows(one, rows_of(one, out).values())) for one in experiments]
+    plans = [
+        (experiment, plan_from_rows(experiment, rows_of(experiment, out).values()))
+        for experiment in experiments
+    ]
     for experiment, number in zip(experiments, copy(plans, out, results, partial), strict=True):
         click.echo(f"{counted(number, 'rows')} -> {results / experiment.name}/")
         rows = rows_of(experiment, results).values()

@@ -133,8 +133,8 @@ def parameter_of(part: str, parameter: str) -> Read:
     learnt, given = at("learnt", part, parameter), at(part, parameter)
 
     def read(row: Row) -> float | None:
-        found = learnt(row)
-        return given(row) if found is None else found
+        value = learnt(row)
+        return given(row) if value is None else value
 
     return read
 
@@ -145,8 +145,8 @@ def seconds_of(phases: Iterable[str], clock: str = "cpu", last: str | None = Non
 
     def read(row: Row) -> float | None:
         seconds = row["seconds"]
-        found = [seconds[name][clock] for name in names if name in seconds]
-        return sum(found) if found and (last is None or last in seconds) else None
+        parts = [seconds[name][clock] for name in names if name in seconds]
+        return sum(parts) if parts and (last is None or last in seconds) else None
 
     return read
 

@@ -167,7 +167,7 @@ def read_mapping(path: Path) -> Document:
     except FileNotFoundError:
         where = "`ls configs` lists" if Path("configs").is_dir() else "`kfeat configs` lists"
         known = known_configs()
-        shipped = [one.relative_to(known).with_suffix("").as_posix() for one in known.rglob("[!_]*.yaml")]
+        shipped = [file.relative_to(known).with_suffix("").as_posix() for file in known.rglob("[!_]*.yaml")]
         beside = [name for name in names_beside(path) if name.endswith(SUFFIXES)]
         near = did_you_mean(path.name, beside) or did_you_mean(str(path), shipped)
         raise ConfigError(f"{path}: no such file{near}; {where} the experiments") from None
@@ -182,9 +182,9 @@ def read_mapping(path: Path) -> Document:
     except ConfigError as error:
         raise ConfigError(f"{error}{_advice(path)}") from None
     if not isinstance(document.value, dict):
-        found = "nothing" if document.value is None else type(document.value).__name__
+        kind = "nothing" if document.value is None else type(document.value).__name__
         raise ConfigError(
-            f"{path}: expected keys such as `dataset:` and `maps:`, found {found}{_advice(path)}"
+            f"{path}: expected keys such as `dataset:` and `maps:`, found {kind}{_advice(path)}"
         )
     return document
 

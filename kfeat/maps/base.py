@@ -275,8 +275,8 @@ def maps_for(kernel: Kernel) -> list[str]:
 def checked_output(out: Array, shape: tuple[int, int], dtype: DTypeLike, X: Any) -> Array:
     """Return `out`; raises DataError if the features do not fit into it, or if it shares memory with X."""
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype or not out.flags.writeable:
-        found = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise DataError(f"out: expected a writeable array of {dtype} {shape}, got {found}")
+        given = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise DataError(f"out: expected a writeable array of {dtype} {shape}, got {given}")
     if not isinstance(X, Objects) and np.shares_memory(out, X.data if issparse(X) else X):
         raise DataError("out: expected a separate array, got one that shares memory with X")
     return out

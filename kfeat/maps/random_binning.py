@@ -112,8 +112,8 @@ class RandomBinning(FeatureMap):
         self.inverse_widths_, self.shifts_ = 1 / widths, rng.random((R, d))
         if not np.isfinite(self.inverse_widths_).all():
             raise ParameterError(f"RandomBinning: gamma = {self.kernel_.gamma:g} makes bins without width")
-        found = Limits.of(X)
-        self.low_, self.high_ = found.low - widths.max(axis=0), found.high + widths.max(axis=0)
+        limits = Limits.of(X)
+        self.low_, self.high_ = limits.low - widths.max(axis=0), limits.high + widths.max(axis=0)
         self.multipliers_ = np.ones((R, d))
         self.multipliers_ = rng.integers(1, 2 ** self._bits(), (R, d)).astype(np.float64)
         self.codes_, self.first_ = np.empty(0, np.int64), np.zeros(R + 1, np.int64)

@@ -99,8 +99,8 @@ class MaclaurinProducts(FeatureMap):
         """
         if not len(first):
             return np.ones(0, dtype)
-        scales, held = self.scales_[first[0] :], np.finfo(dtype)
-        if not decay(self.kernel_) and held.tiny <= scales.min() and scales.max() <= held.max:
+        scales, limits = self.scales_[first[0] :], np.finfo(dtype)
+        if not decay(self.kernel_) and limits.tiny <= scales.min() and scales.max() <= limits.max:
             return scales.astype(dtype)
         roots = self.scales_ ** (1 / np.maximum(self.n_factors_, 1))
         return np.concatenate([roots[start:] for start in first]).astype(dtype)

@@ -222,10 +222,10 @@ class KernelModel(TransformerMixin, Estimator):
         """Return what a method of the solver returns for features Z, with the probabilities learnt for it."""
         if method == "predict_proba" and hasattr(self, "calibrator_"):
             values = self.solver_.decision_function(Z).reshape(Z.shape[0], -1)
-            found = self.calibrator_.predict_proba(values)
+            probabilities = self.calibrator_.predict_proba(values)
             if getattr(self.solver_, "class_weight", None) is not None:
-                return found  # the labels are of weighted classes, the probabilities of those that there are
-            return largest_at(np.searchsorted(self.solver_.classes_, self.solver_.predict(Z)), found)
+                return probabilities  # of the classes as they are; the labels are of weighted ones
+            return largest_at(np.searchsorted(self.solver_.classes_, self.solver_.predict(Z)), probabilities)
         return getattr(self.solver_, method)(Z)
 
     def predict(self, X: Any) -> NDArray[Any]:

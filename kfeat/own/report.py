@@ -45,18 +45,18 @@ def held_out_answers(
     def answer(X: Any, method: str) -> Any:
         return model.predict_prepared(model.preparation_.block(X), method)
 
-    held = metric.held(partial(answer, data.X_test), data.y_test)
+    answers = metric.held(partial(answer, data.X_test), data.y_test)
     classes, probabilities, n = [], None, 0
     importances = dict[str, tuple[float, float]]()
     if metric.labels is not None:
         classes = [data.label_names[int(k)] if data.label_names else str(k) for k in metric.labels]
         with suppress(ValueError):  # of too few rows of a class, where they are learnt from these rows
-            probabilities = held.predict_proba(None)
+            probabilities = answers.predict_proba(None)
     if probabilities is not None and probabilities.shape[1] != len(classes):
         probabilities = None
     with suppress(ValueError):  # of a metric that some rows have no value of
         importances, n = importances_of(answer, model, data, metric, seconds, seed)
-    return HeldOutAnswers(classes, held.y, held.predict(None), probabilities, importances, n)
+    return HeldOutAnswers(classes, answers.y, answers.predict(None), probabilities, importances, n)
 
 
 def importances_of(

@@ -112,9 +112,9 @@ def _search(axes: Any, result: SearchResult) -> None:
     metric, n = result.facts.metric, result.best.n
     factor = 100.0 if metric in IN_PERCENT else -1.0 if metric.startswith("neg_") else 1.0
     records = [
-        (one.candidate.name.replace("_", " "), one.seconds, factor * one.score)
-        for one in result.scored
-        if not one.reason and one.n == n
+        (method.candidate.name.replace("_", " "), method.seconds, factor * method.score)
+        for method in result.scored
+        if not method.reason and method.n == n
     ]
     scored = pd.DataFrame(records, columns=["name", "seconds", "score"]).sort_values("seconds")
     best = scored["score"].cummin() if factor < 0 else scored["score"].cummax()

@@ -166,14 +166,14 @@ class Libsvm(KernelSVM):
 
     def _dual_objectives(self, model: SupportVectors, gram: NDArray[Any], y: NDArray[Any]) -> list[float]:
         """Return for each pair sum |a| - a'Ka / 2, or for regression a'y - p sum |a| - a'Ka / 2."""
-        found = []
+        objectives = []
         for positions, coefficients in model.subproblems():
             a = np.zeros(len(gram))
             a[model.rows[positions]] = coefficients
             size = np.abs(a).sum()
             linear = size if self.task == "classification" else a @ y - self.p * size
-            found.append(float(linear - a @ (gram @ a) / 2))
-        return found
+            objectives.append(float(linear - a @ (gram @ a) / 2))
+        return objectives
 
 
 @dataclass(eq=False, repr=False)

@@ -37,7 +37,7 @@ ROUNDING = 1e-10  # of a row's norm: more than BLAS leaves open, less than float
 
 
 def _bias(setting: MapSetting) -> Outcome:
-    errors, limit, found = setting.errors, limit_of(setting.errors), factor_found(setting.errors)
+    errors, limit, least = setting.errors, limit_of(setting.errors), factor_found(setting.errors)
     n_seeds, mean = len(errors[0]), np.mean(errors, axis=1)
     z = np.array([signal(of_size, limit) for of_size in errors])
     detail = (
@@ -46,9 +46,9 @@ def _bias(setting: MapSetting) -> Outcome:
     )
     if z.max() > limit:
         return False, f"{detail}; the kernel is estimated {1 + mean[-1, -1]:.3f} times"
-    if found > FACTOR - 1:
-        return None, f"{detail}; only a factor of {1 + found:.2f} would be found"
-    return True, f"{detail}; a factor of {1 + found:.3f} would be found"
+    if least > FACTOR - 1:
+        return None, f"{detail}; only a factor of {1 + least:.2f} would be found"
+    return True, f"{detail}; a factor of {1 + least:.3f} would be found"
 
 
 def _every_draw(setting: MapSetting) -> Outcome:

@@ -91,8 +91,8 @@ class MaclaurinBound(Measure):
         rows, _ = sampled_rows(X, self.n_rows, seed)
         x = points(rows, self.radius)
         with clock("draws"):
-            found = self._found(feature_map, x)
-        return {"bound": found, "columns": None}
+            numbers = self._numbers(feature_map, x)
+        return {"bound": numbers, "columns": None}
 
     def _check(self, feature_map: Any) -> None:
         expected = CompositionalMaclaurin if self.statement == "theorem_9" else RandomMaclaurin
@@ -104,7 +104,7 @@ class MaclaurinBound(Measure):
                 f"degree_law='geometric', the constant and no exact columns, got {feature_map!r}"
             )
 
-    def _found(self, feature_map: Any, x: Numbers) -> dict[str, float]:
+    def _numbers(self, feature_map: Any, x: Numbers) -> dict[str, float]:
         maps = self._draws(feature_map, x)
         if self.statement in ("pair", "theorem_8", "theorem_9"):
             return self._tail(maps, x)

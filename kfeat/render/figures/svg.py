@@ -49,10 +49,12 @@ def in_any_script(figure: Figure, draw: Callable[[], T]) -> T:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         drawn = draw()
-    signs = [re.match(r"Glyph (\d+) |Matplotlib currently does not", str(one.message)) for one in caught]
-    for one, sign in zip(caught, signs, strict=True):
+    signs = [
+        re.match(r"Glyph (\d+) |Matplotlib currently does not", str(warning.message)) for warning in caught
+    ]
+    for warning, sign in zip(caught, signs, strict=True):
         if sign is None:
-            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     families = fonts_with(frozenset(int(sign[1]) for sign in signs if sign and sign[1]))
     if not families:
         return drawn
