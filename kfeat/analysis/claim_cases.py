@@ -97,7 +97,7 @@ class Case:
         return low, inf if self.sign == "> " else high
 
     def _against_printed(self, number: float) -> float:
-        """Return the number less that of `minus`, or over that of `over`."""
+        """Return the number minus that of `minus`, or over that of `over`."""
         claim = self.claim
         return number - claim.minus[0] if claim.minus else number / claim.over[0] if claim.over else number
 

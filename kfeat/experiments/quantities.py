@@ -183,7 +183,7 @@ declare(
     Quantity(
         "error_rate", "error", _error_rate,
         spec=".2f", unit="%", better="lower", solved=True, of_rows=True,
-        note="100 % less the accuracy on the test rows, {spread}",
+        note="100 % minus the accuracy on the test rows, {spread}",
     ),
     Quantity("spread", "standard deviation over the runs", derive=lambda of: getattr(of(SCORE), "sd", None)),
     Quantity("share", "share of mapping in the time", derive=lambda of: _ratio(of("map"), of("fit"))),

@@ -21,7 +21,7 @@ def limit_of(errors: list[Array]) -> float:
 
 
 def factor_found(errors: list[Array]) -> float:
-    """Return the factor less 1 that is found with probability POWER."""
+    """Return the factor, minus 1, that is found with probability POWER."""
     deviation = np.std(errors[-1][:, -1], ddof=1) / np.sqrt(len(errors[-1]))
     return float((limit_of(errors) + stats.norm.ppf(POWER)) * deviation)
 

@@ -162,7 +162,7 @@ class MapSetting:
     def errors(self) -> list[Array]:
         """The errors of all seeds at D, and at 4 D: of the 21 pairs, and of the factor on the kernel.
 
-        That of a pair is relative to sqrt(k(x, x) k(y, y)). The factor, less 1, is the one that explains the
+        That of a pair is relative to sqrt(k(x, x) k(y, y)). The factor, minus 1, is the one that explains the
         errors of different rows best. The number of seeds depends only on the variances of the first ones,
         so that the tests keep their level.
         """
