@@ -30,7 +30,7 @@ def check_map(ctx: click.Context, place: str, kernel: str, settings: tuple[str, 
     does not hold.
     """
     from kfeat import testing
-    from kfeat.experiments.foreign import OtherMap
+    from kfeat.experiments.adapters import OtherMap
     from kfeat.experiments.yaml import parse
     from kfeat.place import set_back
 

@@ -213,7 +213,7 @@ def _read_within(annotation: Any) -> Any:
     """Return the annotation with each kernel or map class replaced by the reader of its entry."""
     from sklearn.base import BaseEstimator
 
-    from kfeat.experiments.foreign import OtherMap
+    from kfeat.experiments.adapters import OtherMap
     from kfeat.kernels import Kernel
     from kfeat.maps import FeatureMap
 

@@ -12,8 +12,8 @@ from sklearn import model_selection
 from sklearn.base import clone
 
 from kfeat.errors import DataError
+from kfeat.experiments.adapters import OtherMap
 from kfeat.experiments.boosting import Boosting
-from kfeat.experiments.foreign import OtherMap
 from kfeat.kernels import Kernel
 from kfeat.kernels.base import as_operand, squared_norms
 from kfeat.kernels.dot_product import DotProductKernel

@@ -36,8 +36,8 @@ from kfeat.data.coding import listed
 from kfeat.data.dataset import Dataset, Indices, Matrix
 from kfeat.data.protocol import Protocol, with_rows
 from kfeat.errors import ConfigError, DataError, KfeatError
+from kfeat.experiments.adapters import rows_for
 from kfeat.experiments.component import read_component
-from kfeat.experiments.foreign import rows_for
 from kfeat.kernels.base import MAX_ROWS, Kernel, as_operand, squared_norms
 from kfeat.memory import check_memory
 from kfeat.own.candidates import (

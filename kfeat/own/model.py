@@ -39,7 +39,7 @@ from kfeat.data.formats.tables import column_called, numbers_by, read_frame
 from kfeat.data.preparation import Preparation, learn
 from kfeat.data.sources import validated
 from kfeat.errors import DataError, ModelError
-from kfeat.experiments.foreign import rows_for
+from kfeat.experiments.adapters import rows_for
 from kfeat.files import SUFFIXES, new_file
 from kfeat.kernels import KERNELS
 from kfeat.kernels.base import Estimator, Kernel, canonical

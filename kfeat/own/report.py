@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.dataset import Dataset
-from kfeat.experiments.foreign import dense
+from kfeat.experiments.adapters import dense
 from kfeat.own.model import KernelModel
 
 MOST, FEWEST = 2_000, 100  # held-out rows in which columns are shuffled

@@ -374,7 +374,7 @@ def test_packages_give_short_names(tmp_path, monkeypatch):
 def test_sparse_rows_are_made_dense_for_a_class_that_does_not_take_them():
     from scipy.sparse import csr_array
 
-    from kfeat.experiments.foreign import rows_for
+    from kfeat.experiments.adapters import rows_for
     from kfeat.place import Place
 
     X = csr_array(np.eye(3))
