@@ -11,7 +11,8 @@ from scipy import special
 from kfeat.errors import ParameterError
 from kfeat.kernels import Polynomial
 from kfeat.maps.base import Array, BlockMapper, Facts, random_fourth_roots, register
-from kfeat.maps.random_maclaurin import MANY, MaclaurinProducts, RandomMaclaurin
+from kfeat.maps.maclaurin_products import MANY, MaclaurinProducts
+from kfeat.maps.random_maclaurin import RandomMaclaurin
 from kfeat.maps.series import SampledPairs, damp, in_order, sampled_pairs, series_of, terms
 from kfeat.parameters import Components
 
