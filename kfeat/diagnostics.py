@@ -151,7 +151,7 @@ def gram_matrix(Z: Any) -> NDArray[np.float64]:
 
 def unit_of(*matrices: NDArray[np.float64]) -> float:
     """Return the power of two that is next to the largest number: a division by it rounds nothing."""
-    return float(2.0 ** (np.frexp(max(np.abs(one).max() for one in matrices))[1] - 1))
+    return float(2.0 ** (np.frexp(max(np.abs(matrix).max() for matrix in matrices))[1] - 1))
 
 
 def kernel_errors(fitted: Any, rows: Any, estimates: NDArray[np.float64], unseen: float) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def _left_in_groups() -> list[int]:
 @cache
 def _groups(own: Path) -> list[tuple[Path, str, str]]:
     """Return the groups with a limit that contain this process: the folder and the files of limit and use."""
-    found = []
+    groups = []
     with suppress(OSError):  # not Linux, or no control groups
         for line in own.read_text().splitlines():
             _, controllers, name = line.split(":", 2)
@@ -61,8 +61,8 @@ def _groups(own: Path) -> list[tuple[Path, str, str]]:
                     root = CGROUPS / folder
                     inner = root / name.lstrip("/")
                     around = [place for place in (inner, *inner.parents) if place.is_relative_to(root)]
-                    found += [(place, limit, used) for place in around if _left_in(place, limit, used)]
-    return found
+                    groups += [(place, limit, used) for place in around if _left_in(place, limit, used)]
+    return groups
 
 
 def _left_in(group: Path, limit: str, used: str) -> list[int]:

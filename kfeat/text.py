@@ -18,8 +18,8 @@ def say_once(level: int, message: str) -> None:
 
 def counted(number: int, nouns: str) -> str:
     """Return a number with its noun, given in the plural: `1 row`, `2,400 rows`, `1 class`."""
-    one = nouns.removesuffix("es") if nouns.endswith(("classes", "switches")) else nouns.removesuffix("s")
-    return f"{number:,} {one if number == 1 else nouns}"
+    noun = nouns.removesuffix("es") if nouns.endswith(("classes", "switches")) else nouns.removesuffix("s")
+    return f"{number:,} {noun if number == 1 else nouns}"
 
 
 def plain(text: str) -> str:

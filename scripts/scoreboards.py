@@ -16,6 +16,7 @@ from kfeat.analysis.judgement import (
     in_short,
     tallies,
 )
+from kfeat.render.markup import markdown_verdict
 from kfeat.render.overview import (
     HEADERS,
     LEGEND,
@@ -26,7 +27,7 @@ from kfeat.render.overview import (
     undecided_line,
     undecided_notes,
 )
-from kfeat.render.table import Table, bullets, markdown_verdict
+from kfeat.render.table import Table, bullets
 from kfeat.render.verdicts import explanation_of
 
 

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 from scipy.stats import friedmanchisquare, spearmanr, wilcoxon
 
 from kfeat.analysis.statistics import share_interval
-from kfeat.render.figures.marks import COLOURS, GREY, RC, save
+from kfeat.render.figures.style import COLOURS, GREY, RC
+from kfeat.render.figures.svg import save
 from kfeat.render.table import Table
 from kfeat.survey import study
 from kfeat.survey.study import BOOSTING, EXACT, FEWER, FEWEST, LINEAR, difference, number, verdict, within

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.analysis.claims import MISSING, REPRODUCED
-from kfeat.experiments.row import ROWS
+from kfeat.experiments.store import ROWS
 from kfeat.render.files import published_files, texts
 from scripts import readme
 

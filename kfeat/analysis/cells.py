@@ -92,7 +92,7 @@ class Cell:
         return (trial.data_key, trial.protocol.model_dump_json(), trial.kernel.key)
 
     @property
-    def size(self) -> int | None:
+    def D(self) -> int | None:  # noqa: N802
         """Return the number of components of its map; None for an exact kernel SVM."""
         return self.trial.map.parameters.get("n_components") if self.trial.map else None
 

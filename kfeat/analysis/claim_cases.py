@@ -34,6 +34,7 @@ from kfeat.experiments.quantities import Quantity
 from kfeat.experiments.row import Row
 from kfeat.experiments.selectors import matches
 from kfeat.parameters import did_you_mean
+from kfeat.text import counted
 
 _SETTING = ("dataset", "protocol", "kernel")
 
@@ -96,7 +97,7 @@ class Case:
         return low, inf if self.sign == "> " else high
 
     def _against_printed(self, number: float) -> float:
-        """Return the number less that of `minus`, or over that of `over`."""
+        """Return the number minus that of `minus`, or over that of `over`."""
         claim = self.claim
         return number - claim.minus[0] if claim.minus else number / claim.over[0] if claim.over else number
 
@@ -194,7 +195,10 @@ def _single_claims(claim: Claim) -> list[Claim]:
     combinations = list(product(*listed.values()))
     for key, numbers in printed.items():
         if len(numbers) != len(combinations):
-            raise _wrong(claim, f"{key} has {len(numbers)} numbers for {len(combinations)} cases")
+            raise _wrong(
+                claim,
+                f"{key} has {counted(len(numbers), 'numbers')} for {counted(len(combinations), 'cases')}",
+            )
     claims = []
     for i, values in enumerate(combinations):
         chosen = dict(zip(listed, values, strict=True))
@@ -251,7 +255,7 @@ def _reference(cell: Cell, chosen: Sequence[Cell]) -> Cell | None:
     near = [other for other in chosen if (other.setting[:2], other.trial.measure) == place]
     # A baseline runs once for all kernels.
     alike = [other for other in near if other.trial.baseline or other.setting == cell.setting]
-    alike = [other for other in alike if other.size == cell.size] or alike
+    alike = [other for other in alike if other.D == cell.D] or alike
     alike = [other for other in alike if other.trial.solver == cell.trial.solver] or alike
     return alike[0] if len(alike) == 1 else None
 

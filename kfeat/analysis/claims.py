@@ -16,7 +16,7 @@ no rows, or no times that count.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf
+from math import inf, isfinite
 from operator import itemgetter
 
 from kfeat.analysis.cells import Cell
@@ -245,7 +245,7 @@ class ClaimVerdict:
         if claim.growth is not None:
             return _short(number)
         if claim.ratio is not None or claim.over:
-            return f"{_short(number)}×"
+            return _short(number) + "×" * isfinite(number)
         quantity = next((cell for cell in case.cells if cell.rows), case.cells[0]).named(claim.of)
         between = claim.difference or claim.minus
         if quantity.score:

@@ -33,8 +33,9 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.paper import Citation, Explainable
 from kfeat.experiments.plan import Trial
-from kfeat.experiments.row import Row, read_rows, wall_seconds
+from kfeat.experiments.row import Row, wall_seconds
 from kfeat.experiments.run import neighbour_path, plan_from_rows, rows_of
+from kfeat.experiments.store import read_rows
 
 Rows = Mapping[str, Row]  # by their ids
 CELLS = (SAME, REGRESSED)
@@ -407,8 +408,8 @@ def _method(judgement: Judgement, judged: NumberVerdict) -> Hashable:
         return f"{judgement.experiment.name} {judged.number.cell}"
     trial = judged.cells[0].trial
     flat = trial.describe()
-    size = None if flat.get("map.h01") else flat.get("map.n_components")
-    return flat["dataset"], trial.kernel.key, flat["map"], size
+    D = None if flat.get("map.h01") else flat.get("map.n_components")
+    return flat["dataset"], trial.kernel.key, flat["map"], D
 
 
 def _rank(judged: NumberVerdict) -> int:

@@ -56,10 +56,10 @@ class Names:
 
     def place_and_size(self, cell: Cell) -> str:
         """Return the cell's place and its map's number of components, if these differ among the cells."""
-        differ = len({other.size for other in self.cells} - {None}) > 1
-        if not differ or cell.size is None or cell.trial.map is None:
+        differ = len({other.D for other in self.cells} - {None}) > 1
+        if not differ or cell.D is None or cell.trial.map is None:
             return self.place(cell)
-        return _joined(self.place(cell), f"{_symbol(cell.trial.map, 'n_components')} = {cell.size}")
+        return _joined(self.place(cell), f"{_symbol(cell.trial.map, 'n_components')} = {cell.D}")
 
     def dataset(self, cell: Cell) -> str:
         """Return the dataset's name, with the parameters of data and protocol that differ."""

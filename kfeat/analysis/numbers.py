@@ -51,6 +51,7 @@ from kfeat.analysis.statistics import (
 from kfeat.experiments.paper import Reported, ReportedNumber, seconds_printed
 from kfeat.experiments.quantities import SCORE, Quantity
 from kfeat.experiments.row import Row
+from kfeat.text import counted
 
 TIME_FACTOR = 2.0
 
@@ -330,11 +331,15 @@ def _paired(cell: Cell, shared: Sequence[tuple[Row, Row]], level: float) -> tupl
     if cell.named(SCORE).name != "accuracy":
         # The worst trial counts: in the mean, changes up and down would cancel.
         ours, theirs = max(pairs, key=lambda pair: abs(pair[0] - pair[1]) - _rounding(pair[1]))
-        test = f"{len(shared)} shared trials, rounding of {RELATIVE_ROUNDING:g}"
+        test = f"{counted(len(shared), 'shared trials')}, rounding of {RELATIVE_ROUNDING:g}"
         return ours - theirs, _rounding(theirs), test
     change = fmean(a - b for a, b in pairs)
     total = sum(b["n_test"] for _, b in shared)
-    return change, 100 * flips(total, 1 - level) / total, f"{len(shared)} shared trials, flips of rounding"
+    return (
+        change,
+        100 * flips(total, 1 - level) / total,
+        f"{counted(len(shared), 'shared trials')}, flips of rounding",
+    )
 
 
 def _rounding(error: float) -> float:

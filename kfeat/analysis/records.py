@@ -11,9 +11,10 @@ from kfeat.experiments.clock import MACHINE
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.quantities import MEASURED, QUANTITIES, Quantity
-from kfeat.experiments.row import ROWS, Row, counts_as_timed, folders_with_rows, gathered_rows, precedence
+from kfeat.experiments.row import Row, counts_as_timed, precedence
 from kfeat.experiments.selectors import flat, learnt_values
 from kfeat.experiments.shipped import config_files, configs_below, existing, published_folder
+from kfeat.experiments.store import ROWS, folders_with_rows, gathered_rows
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options
+from kfeat.cli import completion, options, output, values
 from kfeat.errors import ConfigError, KfeatError
 from kfeat.text import as_yaml, counted, plain, plain_lines
 
@@ -21,7 +21,7 @@ NOT_SHOWN = ("file", "format", "n_bytes", "columns", "problem")  # below the tab
 WIDEST = 36  # characters of a cell of the table
 
 
-@click.group(cls=options.Group)
+@click.group(cls=output.Group)
 def data() -> None:
     """List, download, verify and describe datasets.
 
@@ -30,7 +30,7 @@ def data() -> None:
     """
 
 
-_complete = options.completes(options.dataset_names)
+_complete = completion.completes(completion.dataset_names)
 _names = click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=_complete)
 _all = click.option("--all", "every", is_flag=True, help="Every dataset.")
 
@@ -43,7 +43,7 @@ def _chosen(names: tuple[str, ...], every: bool) -> list[str]:
     return list(registry() if every else names)
 
 
-def _each(ctx: click.Context, names: list[str], act: Callable[[str], str]) -> None:
+def _act_on(ctx: click.Context, names: list[str], act: Callable[[str], str]) -> None:
     """Act on each dataset and print the result; exit with 2 at the end if one failed."""
     failed = False
     for name in names:
@@ -104,7 +104,7 @@ def fetch(
             status = fetch_dataset(name, mirror=mirror, offline=offline, progress=progress)
             return f"{'verified' if status.verified else 'unverified'}, {_size(status.n_bytes)}"
 
-        _each(ctx, _chosen(names, every), act)
+        _act_on(ctx, _chosen(names, every), act)
 
 
 @data.command()
@@ -121,7 +121,7 @@ def verify(ctx: click.Context, names: tuple[str, ...], every: bool, quiet: bool)
         return "verified" if verify_dataset(name).verified else "unverified: no hash is known for it"
 
     chosen = _chosen(names, every)
-    _each(ctx, [name for name in chosen if not every or describe(name).fetched], act)
+    _act_on(ctx, [name for name in chosen if not every or describe(name).fetched], act)
 
 
 @data.command()
@@ -164,7 +164,7 @@ def _show_file(
     from kfeat.data.inspection import inspect
     from kfeat.data.sources import FileSource, validated
 
-    source = {"path": path, **options.key_values(settings)}
+    source = {"path": path, **values.key_values(settings)}
     if target is not None:
         source["target"] = target
     report = inspect(validated(FileSource, source, "dataset"))

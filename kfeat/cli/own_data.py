@@ -1,11 +1,6 @@
-"""The commands on your own data: from a file to a config, to a better one, to a model and its predictions."""
+"""The commands on your own data: a map for them, a config, and a search for a better one."""
 
-import io
 import re
-import signal
-import sys
-import warnings
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from itertools import takewhile
@@ -15,32 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options
+from kfeat.cli import completion, options, output, selection, signals, values
 from kfeat.errors import ConfigError
 from kfeat.files import replacing, writing
-from kfeat.text import as_yaml, counted, plain, plain_lines
+from kfeat.text import counted, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from kfeat.own.search import Scored
 
-_SOON = 5.0  # seconds of training that need no word
 _LATE = 1.2  # times the budget after which a search says what it took
 _PAGE = 0.05  # share of the budget for what a page shows of test rows
 _FILE: Any = click.Path(path_type=Path)
-_model = click.option("--model", "file", type=_FILE, required=True, metavar="FILE",
-                      help="The model's file, which `kfeat fit` writes.")  # fmt: skip
-_data = click.argument("data", type=_FILE)
-_threads = click.option(
-    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads to work with."
-)
 
 
 @click.command()
-@click.argument("data", shell_complete=options.completes(options.dataset_names))
+@click.argument("data", shell_complete=completion.completes(completion.dataset_names))
 @click.option("--target", metavar="COLUMN", help="The column of a file with the labels, by name or number.")
-@click.option("--budget", metavar="TIME", default="60s", show_default=True, callback=options.seconds,
+@click.option("--budget", metavar="TIME", default="60s", show_default=True, callback=values.seconds,
               help="The CPU time of mapping and training on one thread (10s, 5m).")  # fmt: skip
 @click.option("--rows", type=click.IntRange(min=10), metavar="N",
               help="Advise for N training rows; by default as many as DATA has.")  # fmt: skip
@@ -72,18 +58,18 @@ def advise(
     else:
         raw, _, _ = described_file(Path(data), target=target, test=None, task=None, reading=Reading())
     n = rows or training_rows(raw)
-    found = advice_for(raw.task, n, raw.n_features, budget)
-    if found is None:
+    advised = advice_for(raw.task, n, raw.n_features, budget)
+    if advised is None:
         raise ConfigError(
             f"no linear model trains {counted(n, 'rows')} within {budget:g} s; give a longer --budget"
         )
     regret, others = skill()
-    words = sentences(raw, n, found, regret, others)
+    words = sentences(raw, n, advised, regret, others)
     if form == "json":
         asked = {"data": data, "budget": budget, "task": raw.task, "n": n, "d": raw.n_features}
-        advice = {**asdict(found), "entry": found.entry}
+        advice = {**asdict(advised), "entry": advised.entry}
         skilled = {"regret": regret, "others_lose_more": others}
-        options.show_json({**asked, "advice": advice, **skilled, "sentences": words})
+        output.show_json({**asked, "advice": advice, **skilled, "sentences": words})
         return
     for sentence in words:
         click.echo(plain(sentence))
@@ -121,7 +107,7 @@ def new(
     from kfeat.data.sources import validated
     from kfeat.own.new_config import new_config
 
-    reading = validated(Reading, options.key_values(settings), "--set")
+    reading = validated(Reading, values.key_values(settings), "--set")
     stem = re.sub(r"[^\w.-]", "_", data.name.split(".")[0]).lstrip(".-") or "config"
     path = out or Path(f"{stem}.yaml")
     if path.exists():
@@ -144,8 +130,8 @@ def new(
 
 @click.command()
 @click.argument("config", type=_FILE)
-@options.overrides
-@click.option("--budget", metavar="TIME", default="5m", show_default=True, callback=options.seconds,
+@selection.overrides
+@click.option("--budget", metavar="TIME", default="5m", show_default=True, callback=values.seconds,
               help="The wall time of the search, with the reading of the data (30s, 10m, 2h).")  # fmt: skip
 @click.option("--out", type=_FILE, metavar="TUNED",
               help="The config to write; by default, beside CONFIG, its name with _tuned.")  # fmt: skip
@@ -161,7 +147,7 @@ def new(
 @click.option("--metric", metavar="NAME",
               help="What counts: a scorer of scikit-learn, such as roc_auc or r2; by default the accuracy, "
               "or the balanced accuracy where 90 % of the rows have one label.")  # fmt: skip
-@options.no_code
+@selection.no_code
 @options.access
 @options.verbosity
 def tune(
@@ -179,14 +165,15 @@ def tune(
     """
     start = monotonic()
     from kfeat.experiments.config import load_experiment
-    from kfeat.experiments.schedule import physical_cores
+    from kfeat.experiments.engine import physical_cores
     from kfeat.files import Lock, new_file
     from kfeat.own.bench import ScorerProcess
-    from kfeat.own.report import Evidence
+    from kfeat.own.report import HeldOutAnswers
     from kfeat.own.search import Search
     from kfeat.own.training import MARK, check_places, preferred, setup_of, tuned_config
     from kfeat.render.table import terminal_width
-    from kfeat.render.tuning import sentences, terminal, tests, title, warnings_of, write_page
+    from kfeat.render.tuning import sentences, terminal, tests, title, warnings_of
+    from kfeat.render.tuning_page import write_page
 
     place = out or config.with_name(f"{config.stem}_tuned.yaml")
     page = place.with_suffix(".html")
@@ -199,7 +186,7 @@ def tune(
             f"What counts is the {title(setup.metric)}: {setup.why}. --metric chooses another.", err=True
         )
     record = runs / setup.experiment.name / "tune" / f"{setup.identity}.log"
-    options.say_on_interrupt("scored candidates are kept, and the same command continues")
+    signals.say_on_interrupt("scored candidates are kept, and the same command continues")
     before = monotonic()
     with Lock(config, record.with_suffix(".lock"), "tuning it"):
         start += monotonic() - before  # waiting for another search takes nothing of the budget
@@ -208,28 +195,29 @@ def tune(
             say = None if quiet else partial(_say, setup.metric, start)
             left = max(budget - (monotonic() - start), budget / 2)
             search = Search(scorer, record, left, seed, say)
-            found = search.run(setup.kernels, setup.maps)
-            taken = preferred(found, prefer)
+            result = search.run(setup.kernels, setup.maps)
+            taken = preferred(result, prefer)
             end = max(start + budget, monotonic() + _PAGE * budget)
             answer = scorer.ask(
-                "evidence", end, candidate=taken and taken.candidate, value=taken.value if taken else 0.0,
-                rows=found.rows.get(taken) if taken else None, seconds=_PAGE * budget / 2,
+                "held_out_answers", end, candidate=taken and taken.candidate,
+                value=taken.value if taken else 0.0, rows=result.rows.get(taken) if taken else None,
+                seconds=_PAGE * budget / 2,
             )  # fmt: skip
         finally:
             scorer.end()
-        evidence = Evidence(**answer) if answer and "failed" not in answer else None
-        lines, loud = sentences(found, prefer), warnings_of(found)
+        answers = HeldOutAnswers(**answer) if answer and "failed" not in answer else None
+        lines, loud = sentences(result, prefer), warnings_of(result)
         for sentence in loud:
             click.secho(f"{plain(sentence)}\n", bold=True)
-        for table in (terminal(found, terminal_width()), tests(found).terminal(terminal_width())):
+        for table in (terminal(result, terminal_width()), tests(result).terminal(terminal_width())):
             click.echo(f"{table}\n")
         click.echo(plain(" ".join(lines[len(loud) :])))
         with new_file(place, "the tuned config") as file:
-            file.write(tuned_config(setup, found, prefer, lines).encode())
+            file.write(tuned_config(setup, result, prefer, lines).encode())
         heading = f"{setup.experiment.title}: what was tried"
-        write_page(page, MARK, heading, lines, found, evidence)
-    if found.n_kept and not quiet:
-        click.echo(f"Used {counted(found.n_kept, 'rows')} of earlier calls.")
+        write_page(page, MARK, heading, lines, result, answers)
+    if result.n_kept and not quiet:
+        click.echo(f"Used {counted(result.n_kept, 'rows')} of earlier calls.")
     click.echo(plain(f"{place}: the config; {page}: tables and figures"))
     if (took := monotonic() - start) > _LATE * budget and not quiet:
         click.echo(
@@ -239,213 +227,14 @@ def tune(
         )
 
 
-def _say(metric: str, start: float, one: "Scored", best: "Scored") -> None:
+def _say(metric: str, start: float, scored: "Scored", best: "Scored") -> None:
     """Say on stderr what a candidate scored, and how many seconds have passed."""
     from kfeat.render.tuning import ended, score_text
 
-    score = ended(one) if one.reason else score_text(one.score, metric)
-    name, best_score = f"{one.candidate.scale}, {one.candidate.name}", score_text(best.score, metric)
+    score = ended(scored) if scored.reason else score_text(scored.score, metric)
+    name, best_score = f"{scored.candidate.scale}, {scored.candidate.name}", score_text(best.score, metric)
     click.echo(
-        f"{monotonic() - start:>5.0f} s  {one.n:>8,} rows  {score:>8}  {name:<40}  {one.seconds:>6.2f} s  "
-        f"best so far {best_score}",
+        f"{monotonic() - start:>5.0f} s  {scored.n:>8,} rows  {score:>8}  {name:<40}  "
+        f"{scored.seconds:>6.2f} s  best so far {best_score}",
         err=True,
     )
-
-
-@click.command()
-@click.argument("config", type=_FILE)
-@click.option("--model", "file", type=_FILE, required=True, metavar="FILE", help="The file to write.")
-@options.chooses_method
-@click.option("--all-rows", is_flag=True, help="Train on all rows, test rows included, without a score.")
-@click.option("--probabilities", is_flag=True,
-              help="Learn probabilities for a classifier that has none, in three more folds.")  # fmt: skip
-@_threads
-@options.no_code
-@options.access
-@options.verbosity
-def fit(
-    config: Path, file: Path, overrides: tuple[str, ...], maps: str | None, no_exact: bool, all_rows: bool,
-    probabilities: bool, threads: int, no_code: bool, mirror: str | None, offline: bool, quiet: bool,
-) -> None:  # fmt: skip
-    """Train the method of CONFIG, save it in a model file, and show the score on the test rows.
-
-    CONFIG has one dataset, kernel, map and solver; if it has more, choose with --maps, --no-exact and --set.
-    The model is the one that `kfeat run` trains in the first repeat.
-    """
-    from kfeat.errors import ModelError
-    from kfeat.experiments.config import load_experiment
-    from kfeat.files import check_place
-    from kfeat.own.model import is_model
-    from kfeat.own.training import only_trial, train
-
-    check_place(file, "the model")
-    if file.is_file() and not is_model(file):
-        raise ModelError(f"{file}: exists and is not a model; give another name with --model")
-    names = options.map_names(maps)
-    code: Any = "refuse" if no_code else "name"
-    experiment = load_experiment(config, overrides, code=code, maps=names, exact=not no_exact)
-    access: dict[str, Any] = {"mirror": mirror, "offline": offline}
-    trial = only_trial(experiment, all_rows, **access)
-    with (
-        _working_with(threads),
-        _ended_by_ctrl_c(),
-        _clock(quiet) as say,
-        warnings.catch_warnings(action="default", category=RuntimeWarning),
-    ):
-        warnings.showwarning = lambda message, *_: click.echo(plain(f"kfeat: {message}"), err=True)
-        model = train(trial, probabilities=probabilities, say=say, **access)
-    model.save(file)
-    if not quiet:
-        about = model.about_
-        scores = "no test rows are left to score"
-        if about["scores"] is not None:
-            scores = _scored(about["scores"], counted(about["n_test"], "test rows"))
-        click.echo(f"trained on {counted(about['n_train'], 'rows')} in {about['seconds']:.2f} s; {scores}")
-        click.echo(plain(f"model -> {file}"))
-
-
-@contextmanager
-def _clock(quiet: bool) -> "Iterator[Callable[[float], None] | None]":
-    """Yield what says about how long a training takes; a terminal then shows the time that has passed."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = SpinnerColumn(), TextColumn("training"), TimeElapsedColumn()
-    shown = Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-
-    def say(seconds: float) -> None:
-        if seconds > _SOON:
-            about = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-            click.echo(f"training takes about {about}", err=True)
-            shown.add_task("training")
-
-    with shown:
-        yield None if quiet else say
-
-
-@contextmanager
-def _working_with(threads: int) -> "Iterator[None]":
-    """Let maps and BLAS use this many threads within this context."""
-    from joblib import parallel_config
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(threads), parallel_config(backend="threading", n_jobs=threads):
-        yield
-
-
-@contextmanager
-def _ended_by_ctrl_c() -> "Iterator[None]":
-    """Let Ctrl-C end the process at once: the callback of a solver in C would swallow an exception."""
-    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-_SLACK = 0.005  # of the balanced accuracy
-_TITLES = {"f1": "F1", "roc_auc": "AUC", "log_loss": "log loss"}
-
-
-def _scored(scores: "Mapping[str, float]", rows: str) -> str:
-    """Return the usual scores in words; stderr says so if they are those of a constant."""
-    from kfeat.experiments.quantities import QUANTITIES
-
-    if "accuracy" not in scores:
-        if scores["r2"] <= 0:
-            click.echo("kfeat: NO BETTER THAN A CONSTANT: the mean of the targets has R² 0", err=True)
-        errors = [f"{QUANTITIES[name].title} {value:.4g}" for name, value in scores.items()]
-        return f"{', '.join(errors)} on {rows}"
-    if scores["balanced_accuracy"] <= scores["chance"] + _SLACK and scores["chance"] < 1:
-        click.echo("kfeat: NO BETTER THAN A CONSTANT: always one class has this balanced accuracy", err=True)
-    alone = f"always the most frequent class: {100 * scores['most_frequent_class']:.2f} %"
-    balanced = f"balanced accuracy {100 * scores['balanced_accuracy']:.2f} %"
-    others = [f"{words} {scores[name]:.4f}" for name, words in _TITLES.items() if name in scores]
-    accuracy = f"accuracy {100 * scores['accuracy']:.2f} % ({alone}) on {rows}"
-    return f"{accuracy}; {', '.join([balanced, *others])}"
-
-
-@click.command()
-@_model
-@_data
-@click.option("--out", type=_FILE, metavar="FILE", help="Write to this file, not to standard output.")
-@click.option("--scores", is_flag=True, help="Add the decision values of a classifier.")
-@click.option("--probabilities", is_flag=True, help="Add the probabilities of the classes.")
-@_threads
-@options.verbosity
-def predict(
-    file: Path, data: Path, out: Path | None, scores: bool, probabilities: bool, threads: int, quiet: bool
-) -> None:
-    """Predict each row of the file DATA, and write CSV with a header and one label or value per line.
-
-    DATA has the columns of the training file, in any order, with or without the target. Rows are processed
-    in blocks, so DATA may be larger than memory.
-    """
-    from kfeat.errors import ModelError
-    from kfeat.files import new_file
-    from kfeat.own import load_model
-    from kfeat.own.model import write_predictions
-
-    chosen = {"predict": True, "decision_function": scores, "predict_proba": probabilities}
-    methods = [method for method, included in chosen.items() if included]
-    if out is not None and out.exists() and any(one.exists() and out.samefile(one) for one in (data, file)):
-        raise ModelError(f"{out}: is an input file; give another name with --out")
-    model = load_model(file)
-    with _working_with(threads):
-        if out is None:
-            write_predictions(model, data, methods, sys.stdout, plain)
-            return
-        with new_file(out, "the predictions") as raw:
-            text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
-            n = write_predictions(model, data, methods, text)
-            text.detach()
-    if not quiet:
-        click.echo(plain(f"{counted(n, 'predictions')} -> {out}"))
-
-
-@click.command()
-@_model
-@_data
-@options.form
-@_threads
-@options.verbosity
-def score(file: Path, data: Path, form: str, threads: int, quiet: bool) -> None:
-    """Compare predictions with the labels in the file DATA; show the usual scores.
-
-    They are the accuracy, with that of always the most frequent class, the balanced accuracy, F1 (of the last
-    of two classes, else its mean), the area under the ROC curve and the log loss of probabilities; or the
-    errors of a regression.
-    """
-    from kfeat.own import load_model
-    from kfeat.own.model import score_file
-
-    with _working_with(threads):
-        scores, n = score_file(load_model(file), data)
-    if form == "json":
-        options.show_json({**scores, "rows": n}, indent=None)
-    else:
-        click.echo(_scored(scores, counted(n, "rows")))
-
-
-@click.command()
-@click.argument("file", type=_FILE)
-@click.option("--config", "as_config", is_flag=True, help="Print the config of the training, as YAML.")
-@options.form
-def info(file: Path, as_config: bool, form: str) -> None:
-    """Show everything about the model in FILE: config, data, map, kernel, solver, sizes, scores, versions."""
-    from kfeat.errors import ModelError
-    from kfeat.own import load_model
-    from kfeat.own.model import describe
-
-    model = load_model(file)
-    if as_config:
-        if "config" not in model.about_:
-            raise ModelError(f"{file}: it was trained in Python, not from a config; leave --config out")
-        click.echo(as_yaml(model.about_["config"]).rstrip())
-        return
-    found = describe(model, file)
-    if form == "json":
-        options.show_json(found)
-        return
-    shown = {key: value for key, value in found.items() if value is not None and key != "config"}
-    click.echo(plain_lines(as_yaml(shown, default_flow_style=None).rstrip()))

@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from kfeat.cli import options
-from kfeat.cli.options import key_values
+from kfeat.cli import completion, options, output, signals
+from kfeat.cli.values import key_values
 from kfeat.errors import ConfigError
 from kfeat.files import writing
 from kfeat.text import plain, plain_lines
 
-_place = click.argument("place", shell_complete=options.completes(lambda: options.registered("map")))
+_place = click.argument("place", shell_complete=completion.completes(lambda: completion.registered("map")))
 
 
 @click.command("check-map")
@@ -30,7 +30,7 @@ def check_map(ctx: click.Context, place: str, kernel: str, settings: tuple[str, 
     does not hold.
     """
     from kfeat import testing
-    from kfeat.experiments.foreign import OtherMap
+    from kfeat.experiments.adapters import OtherMap
     from kfeat.experiments.yaml import parse
     from kfeat.place import set_back
 
@@ -47,7 +47,7 @@ def check_map(ctx: click.Context, place: str, kernel: str, settings: tuple[str, 
 @click.command()
 @_place
 @click.option("--kernel", default="gaussian", show_default=True, metavar="NAME",
-              shell_complete=options.completes(lambda: ("gaussian", "laplacian", "polynomial")),
+              shell_complete=completion.completes(lambda: ("gaussian", "laplacian", "polynomial")),
               help="A kernel of the study: gaussian, laplacian or polynomial (of degree 3).")  # fmt: skip
 @click.option("--quick", is_flag=True, help="Run on four data sets, which takes minutes, instead of all.")
 @options.out
@@ -68,7 +68,7 @@ def rank(
 
     You can stop it at any time: finished trials are kept, and the same command continues from there.
     """
-    from kfeat.experiments.schedule import opened_engine
+    from kfeat.experiments.engine import opened_engine
     from kfeat.experiments.setting import unsupported
     from kfeat.experiments.worker import WorkerOptions
     from kfeat.survey import rank as league
@@ -81,14 +81,14 @@ def rank(
     slug = re.sub(r"[^\w-]+", "_", place).strip("_")
     name = f"rank/{slug}_{kernel}"
     how = WorkerOptions(mirror=mirror, offline=offline, debug=bool(ctx.meta.get("kfeat.debug")))
-    options.say_on_interrupt("finished trials are kept, and the same command continues")
+    signals.say_on_interrupt("finished trials are kept, and the same command continues")
     with (
         opened_engine("local", 1, None, False, how) as engine,
-        options.observer(quiet, several=True) as watching,
+        output.observer(quiet, several=True) as watching,
     ):
-        found = league.run(item, settings, name, out, engine, watching)
+        placed = league.run(item, settings, name, out, engine, watching)
     study = shipped("study")
-    _show(place if place not in set(study["method"]) else f"{place} (here)", study, *found, out / name)
+    _show(place if place not in set(study["method"]) else f"{place} (here)", study, *placed, out / name)
 
 
 def _show(name: str, study: Any, own: Any, references: Any, failed: dict[str, str], folder: Path) -> None:
@@ -97,7 +97,8 @@ def _show(name: str, study: Any, own: Any, references: Any, failed: dict[str, st
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from kfeat.render.figures.marks import COLOURS, RC, save
+    from kfeat.render.figures.style import COLOURS, RC
+    from kfeat.render.figures.svg import save
     from kfeat.render.table import Table, terminal_width
     from kfeat.survey import rank as league
     from kfeat.survey.study import TUNED, curves

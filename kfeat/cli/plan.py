@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options
+from kfeat.cli import options, output, selection
 from kfeat.errors import DataError, DownloadError
 from kfeat.experiments.shipped import config_files
 from kfeat.text import counted, plain, plain_lines
@@ -23,7 +23,7 @@ Access = dict[str, Any]
 
 
 @click.command()
-@options.takes_experiments(data=True, code=True)
+@selection.takes_experiments(data=True, code=True)
 @options.out
 @options.results
 @options.memory
@@ -47,7 +47,7 @@ def plan(
     compatible, by the rows in --out or else the published ones. Raise `repeats` in the config to that
     number, and run it again.
     """
-    results = options.published_rows(results, experiments)
+    results = selection.published_rows(results, experiments)
     if to_settle:
         from kfeat.analysis.judgement import judge_experiments
         from kfeat.render.overview import undecided, undecided_terminal
@@ -55,7 +55,7 @@ def plan(
 
         verdicts = undecided(judge_experiments(experiments, out, results))
         if form == "json":
-            options.show_json([asdict(verdict) for verdict in verdicts])
+            output.show_json([asdict(verdict) for verdict in verdicts])
         else:
             click.echo(undecided_terminal(verdicts, terminal_width()))
         return
@@ -69,7 +69,7 @@ def plan(
 
 
 @click.command()
-@options.configs
+@selection.configs
 def protocol(configs: tuple[Path, ...], overrides: tuple[str, ...]) -> None:
     """Print every switch of CONFIGS: its value, whether it is known, inferred or open, and the evidence.
 
@@ -102,25 +102,25 @@ def show_plans(
     seen: dict[str, set[str]] = {}  # the ids of the trials so far, by the name of the experiment
     plans: list[dict[str, Any]] = []
     whole: list[dict[str, Any]] = []
-    for one in dependencies_first(experiments):
+    for experiment in dependencies_first(experiments):
         try:
-            plan = _document(one, out, results, access, again, time_limit, memory, only)
+            plan = _document(experiment, out, results, access, again, time_limit, memory, only)
         except (DataError, DownloadError) as error:
             if len(experiments) == 1:
                 raise
-            click.echo(f"kfeat: not counted: {plain_lines(f'{one.path}: {error}')}", err=True)
+            click.echo(f"kfeat: not counted: {plain_lines(f'{experiment.path}: {error}')}", err=True)
             continue
         if form == "text":
             _show_plan(plan)
-        elsewhere = set().union(*(seen.get(name, set()) for name in (one.name, *one.rows_from)))
+        elsewhere = set().union(*(seen.get(name, set()) for name in (experiment.name, *experiment.rows_from)))
         whole += [trial for trial in plan["trials"] if trial["id"] not in elsewhere]
-        seen.setdefault(one.name, set()).update(trial["id"] for trial in plan["trials"])
+        seen.setdefault(experiment.name, set()).update(trial["id"] for trial in plan["trials"])
         plans.append(plan)
     if not plans:
         click.get_current_context().exit(2)
     totals = _totals(whole)
     if form == "json":
-        options.show_json({"experiments": plans, "totals": totals})
+        output.show_json({"experiments": plans, "totals": totals})
     elif len(experiments) > 1:
         planned = sum(len(plan["trials"]) for plan in plans)
         shared = planned - len(whole)
@@ -167,7 +167,7 @@ def _document(
 
 def _show_plan(plan: dict[str, Any]) -> None:
     """Show a line for the experiment and one per trial."""
-    from kfeat.render.table import time
+    from kfeat.render.numbers import time
 
     states = [trial["status"] for trial in plan["trials"]]
     click.echo(plain(f"{plan['title']}: {counted(len(states), 'trials')}, {states.count('done')} done"))
@@ -195,7 +195,7 @@ def _in_all(totals: dict[str, Any]) -> str:
     """Return the CPU time of all trials and of the pending ones, and the most memory that a trial needs."""
     from rich.filesize import decimal
 
-    from kfeat.render.table import time
+    from kfeat.render.numbers import time
 
     unknown, whole, pending = totals["unknown"], time(totals["seconds"]), time(totals["pending_seconds"])
     without = f" ({unknown} not counted, since their data are not read yet)" if unknown else ""
@@ -209,7 +209,7 @@ def _in_all(totals: dict[str, Any]) -> str:
 def _size(n_bytes: int | None) -> str:
     from rich.filesize import decimal
 
-    from kfeat.render.table import MISSING
+    from kfeat.render.numbers import MISSING
 
     return MISSING if n_bytes is None else decimal(n_bytes)
 

@@ -16,7 +16,7 @@ from kfeat.analysis.names import Names
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row, wall_seconds
 from kfeat.experiments.schedule import Event
-from kfeat.render.table import time
+from kfeat.render.numbers import time
 from kfeat.text import counted, plain
 
 if TYPE_CHECKING:

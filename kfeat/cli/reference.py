@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options
+from kfeat.cli import completion, options, output
 from kfeat.errors import ConfigError
 from kfeat.experiments.shipped import config_files
 from kfeat.files import known_configs, writing
 from kfeat.text import in_yaml
 
 if TYPE_CHECKING:
-    from kfeat.experiments.config import ComponentHelp
+    from kfeat.experiments.reference import ComponentHelp
 
-Facts = dict[str, str | list[str]]
+ComponentFacts = dict[str, str | list[str]]
 
 
 def _name(part: str) -> Callable[[options.Command], options.Command]:
-    complete = options.completes(lambda: options.registered(part))
+    complete = completion.completes(lambda: completion.registered(part))
     return click.argument("name", required=False, shell_complete=complete)
 
 
@@ -35,8 +35,11 @@ def configs(ctx: click.Context, form: str) -> None:
 
         experiments = [load_experiment(file) for file in config_files((known_configs(),))]
         if form == "json":
-            options.show_json(
-                [{"name": one.name, "title": one.title, "path": str(one.path)} for one in experiments]
+            output.show_json(
+                [
+                    {"name": experiment.name, "title": experiment.title, "path": str(experiment.path)}
+                    for experiment in experiments
+                ]
             )
             return
         width = max((len(experiment.name) for experiment in experiments), default=0)
@@ -60,7 +63,7 @@ def copy(folder: Path) -> None:
 @click.command()
 def schema() -> None:
     """Print the JSON Schema of a config, with which an editor completes keys and marks wrong ones."""
-    from kfeat.experiments.config import experiment_schema
+    from kfeat.experiments.reference import experiment_schema
 
     click.echo(json.dumps(experiment_schema(), indent=1))
 
@@ -75,7 +78,7 @@ def maps(name: str | None, form: str) -> None:
     """
     from kfeat.maps import MAPS, kernels_of
 
-    def facts(name: str) -> Facts:
+    def facts(name: str) -> ComponentFacts:
         return {"kernels": list(kernels_of(MAPS[name])), **MAPS[name].facts._asdict()}
 
     _show("map", name, form, facts, "maps:\n    - {}")
@@ -110,19 +113,19 @@ def solvers(name: str | None, form: str) -> None:
     def role(name: str) -> str:
         return "exact" if known[name].needs_kernel else "mapped"
 
-    def facts(name: str) -> Facts:
+    def facts(name: str) -> ComponentFacts:
         return {"key in a config": f"solvers.{role(name)}", "out of core": known[name].out_of_core}
 
     _show("solver", name, form, facts, f"solvers:\n    {role(name) if name and name in known else ''}: {{}}")
 
 
-def _show(part: str, name: str | None, form: str, facts: Callable[[str], Facts], place: str) -> None:
+def _show(part: str, name: str | None, form: str, facts: Callable[[str], ComponentFacts], place: str) -> None:
     """Print a few lines about each kernel, map or solver, or everything about the one with this name.
 
     `facts` returns what is known of one besides its docstring, and `place` is where a config has it. JSON has
     everything about each. Those of installed packages are listed with their places, and not imported.
     """
-    from kfeat.experiments.config import component_help, component_helps
+    from kfeat.experiments.reference import component_help, component_helps
     from kfeat.place import Place, entry_points
     from kfeat.render.table import paragraph, terminal_width
 
@@ -139,7 +142,7 @@ def _show(part: str, name: str | None, form: str, facts: Callable[[str], Facts],
     ]
     if form == "json":
         documents = [_document(component, facts(component.name)) for component in components]
-        options.show_json(documents[0] if name else documents + points)
+        output.show_json(documents[0] if name else documents + points)
         return
     if name is None:
         for component in components:
@@ -162,7 +165,7 @@ def _show(part: str, name: str | None, form: str, facts: Callable[[str], Facts],
     click.echo(f"\nIn a config, with its defaults:\n  {place.format(in_yaml(component.entry))}")
 
 
-def _document(component: "ComponentHelp", facts: Facts) -> dict[str, Any]:
+def _document(component: "ComponentHelp", facts: ComponentFacts) -> dict[str, Any]:
     """Return what is known of a kernel, map or solver, with an entry for each of its parameters."""
     parameters = [
         {

@@ -99,7 +99,8 @@ def _publishable(
     missing = len(trials) - len(ended)
     if missing and not (partial and ended):
         raise StoreError(
-            f"{runs / experiment.name}: {missing} of {len(trials)} planned trials are not done; "
+            f"{runs / experiment.name}: {missing:,} of {counted(len(trials), 'planned trials')} "
+            f"{'is' if missing == 1 else 'are'} not done; "
             f"finish them with `kfeat run {experiment.path}`, or publish what there is with --partial"
         )
     return {trial.id: rows[trial.id] for trial in ended}

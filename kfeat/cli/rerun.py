@@ -11,12 +11,13 @@ import click
 from kfeat.analysis.cells import summarise
 from kfeat.analysis.judgement import Judgement, compared, own_or_published
 from kfeat.analysis.numbers import REGRESSED
-from kfeat.cli import options
+from kfeat.cli import output, values
 from kfeat.experiments.config import Experiment
+from kfeat.experiments.engine import Local
 from kfeat.experiments.plan import Trial
-from kfeat.experiments.row import Row, read_rows, wall_seconds
+from kfeat.experiments.row import Row, wall_seconds
 from kfeat.experiments.run import run_trials
-from kfeat.experiments.schedule import Local
+from kfeat.experiments.store import read_rows
 from kfeat.experiments.worker import WorkerOptions
 from kfeat.text import counted
 
@@ -39,13 +40,13 @@ def rerun(
         ]
         for experiment, rows in zip(experiments, published, strict=True)
     ]
-    chosen = {trial.id: trial for trial in choose(chain(*candidates), options.seconds_of(budget))}
+    chosen = {trial.id: trial for trial in choose(chain(*candidates), values.seconds_of(budget))}
     if not chosen:
         return []
 
     def run(trials: list[Trial], *, avx2: bool = False) -> dict[str, Row]:
         engine = Local(WorkerOptions(**access, avx2=avx2))
-        with TemporaryDirectory() as folder, engine, options.observer(quiet) as observing:
+        with TemporaryDirectory() as folder, engine, output.observer(quiet) as observing:
             return run_trials(trials, Path(folder), engine, observing)
 
     def judged(rows: dict[str, Row]) -> list[Judgement]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-from kfeat.cli import options
+from kfeat.cli import completion, options, output, selection
 from kfeat.errors import ConfigError, StoreError
 from kfeat.experiments.shipped import config_files
 from kfeat.text import plain, plain_lines
@@ -20,7 +20,7 @@ Access = dict[str, Any]
 
 
 @click.command()
-@options.takes_experiments(data=True, or_all=True)
+@selection.takes_experiments(data=True, or_all=True)
 @options.out
 @options.results
 @click.option(
@@ -66,7 +66,7 @@ def check(
     from kfeat.render.table import terminal_width
     from kfeat.render.verdicts import scoreboard
 
-    results = options.published_rows(results, experiments)
+    results = selection.published_rows(results, experiments)
     short = every and not details
     if rerun_budget is not None:
         from kfeat.cli.rerun import rerun
@@ -85,7 +85,7 @@ def check(
     passed, width = passes(judgements) if board else bool(good) and all(good), terminal_width()
     if form == "json":
         documents = [_document(judgement) for judgement in judgements]
-        options.show_json({"experiments": documents, "tallies": tallies(judgements), "passes": passed})
+        output.show_json({"experiments": documents, "tallies": tallies(judgements), "passes": passed})
     elif board:
         click.echo(terminal(judgements, width, details), nl=False)
     elif rerun_budget is not None and not judgements:
@@ -137,7 +137,7 @@ def _document(judgement: "Judgement") -> dict[str, Any]:
     }  # fmt: skip
 
 
-class _Rows(options.Group):
+class _Rows(output.Group):
     """Reads `kfeat rows CONFIG` as `kfeat rows show CONFIG`; a config named merge is given as ./merge."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -147,7 +147,7 @@ class _Rows(options.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Complete the commands, and the configs as `show` does."""
-        return options.completions([*self.commands, *options.config_names()], incomplete)
+        return completion.completions([*self.commands, *completion.config_names()], incomplete)
 
 
 @click.group(cls=_Rows)
@@ -159,7 +159,7 @@ def rows() -> None:
 
 
 @rows.command()
-@options.takes_experiments()
+@selection.takes_experiments()
 @options.out
 @options.results
 @click.option("--where", "conditions", multiple=True, metavar="KEY=VALUE",
@@ -185,7 +185,7 @@ def show(
     from kfeat.render.rows import render_rows
     from kfeat.render.table import terminal_width
 
-    results = options.published_rows(results, experiments)
+    results = selection.published_rows(results, experiments)
     plans = []
     for experiment in experiments:
         trials, rows, place = own_or_published(experiment, out, results)
@@ -196,8 +196,8 @@ def show(
                 click.echo(f"kfeat: {own}", err=True)
     shown = planned_rows(plans)
     if not shown:
-        others = list(filter(None, (other_settings(one, out, "rows") for one in experiments)))
-        none = f"no rows of {options.listed(experiments)} in {out} and {results}; `kfeat run` makes them"
+        others = list(filter(None, (other_settings(experiment, out, "rows") for experiment in experiments)))
+        none = f"no rows of {selection.listed(experiments)} in {out} and {results}; `kfeat run` makes them"
         raise StoreError("\n".join(others) or none)
     records = chosen([record(row) for row in shown], conditions)
     click.echo(render_rows(records, form, terminal_width()), nl=False)
@@ -215,7 +215,7 @@ def merge(folders: tuple[Path, ...], into: Path, quiet: bool) -> None:
     otherwise a stopped one; of two such rows, a timed one is kept, then the one with the longer limit, then
     the one that is already in the folder. `kfeat report` updates the tables.
     """
-    from kfeat.experiments.row import merge as merge_rows
+    from kfeat.experiments.store import merge as merge_rows
 
     for name, merged in merge_rows(folders, into).items():
         if not quiet:
@@ -224,7 +224,7 @@ def merge(folders: tuple[Path, ...], into: Path, quiet: bool) -> None:
 
 @click.command()
 @click.argument("identity", metavar="ID")
-@options.configs_argument(required=False)
+@selection.configs_argument(required=False)
 @options.out
 @options.results
 @options.verbosity
@@ -251,6 +251,6 @@ def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, 
             if configs:
                 raise
             click.echo(plain_lines(f"kfeat: skipped: {error}"), err=True)
-    results = options.published_rows(results, experiments)
+    results = selection.published_rows(results, experiments)
     explanation = explained(identity.strip(), experiments, out, results)
     click.echo(render_explanation(explanation, out, terminal_width()))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options
+from kfeat.cli import options, output, selection, signals
 from kfeat.cli.plan import show_plans
 from kfeat.errors import ConfigError, DataError, DownloadError, EngineError, KfeatError, StoreError
 from kfeat.text import counted, plain, plain_lines
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from kfeat.cli.progress import Quiet
     from kfeat.experiments.config import Experiment
+    from kfeat.experiments.engine import Engine
     from kfeat.experiments.plan import Again, Trial
-    from kfeat.experiments.schedule import Engine
 
 Access = dict[str, Any]
 
 
 @click.command()
-@options.takes_experiments(data=True, code=True)
+@selection.takes_experiments(data=True, code=True)
 @options.out
 @options.results
 @options.engine
@@ -58,8 +58,8 @@ def run(
 
     You can stop it at any time: finished trials are kept, and the same command continues from there.
     """
+    from kfeat.experiments.engine import opened_engine
     from kfeat.experiments.run import dependencies_first
-    from kfeat.experiments.schedule import opened_engine
     from kfeat.experiments.worker import WorkerOptions
 
     if name == "local" and (scheduler or exclusive):
@@ -82,7 +82,7 @@ def run(
     debug = bool(ctx.meta.get("kfeat.debug"))
     how = WorkerOptions(threads=threads, time_limit=limit, memory=memory, debug=debug, **access)
     next_run = "but --force starts again" if force else "and the same command continues"
-    options.say_on_interrupt(f"finished trials are kept, {next_run}")
+    signals.say_on_interrupt(f"finished trials are kept, {next_run}")
     with opened_engine(name, jobs, scheduler, exclusive, how) as ready:
         if (retime or timed_runs) and not ready.alone:
             raise click.UsageError("times count only where trials run one at a time: leave --jobs out, or "
@@ -90,7 +90,7 @@ def run(
         if len(experiments) > 1 and not quiet:
             order = "all are planned and their data fetched before the first trial runs"
             click.echo(f"{counted(len(experiments), 'configs')}: {order}", err=True)
-        with options.observer(quiet, several=len(experiments) > 1) as watching:
+        with output.observer(quiet, several=len(experiments) > 1) as watching:
             status = _run_all(experiments, out, results, ready, again, watching, only)
     ctx.exit(status)
 
@@ -148,16 +148,16 @@ def _named(
     from kfeat.experiments.selectors import ids_beginning
 
     plans: list[tuple[Experiment, set[str]]] = []
-    for one in experiments:
+    for experiment in experiments:
         try:
-            plans.append((one, {trial.id for trial in planned(one, **access)}))
+            plans.append((experiment, {trial.id for trial in planned(experiment, **access)}))
         except (DataError, DownloadError) as error:
             if len(experiments) == 1:
                 raise
-            click.echo(f"kfeat: skipped: {plain_lines(f'{one.path}: {error}')}", err=True)
+            click.echo(f"kfeat: skipped: {plain_lines(f'{experiment.path}: {error}')}", err=True)
     known = set().union(*(ids for _, ids in plans))
-    found = set(ids_beginning(prefixes, known, options.listed(experiments)))
-    return [one for one, ids in plans if ids & found], found
+    wanted = set(ids_beginning(prefixes, known, selection.listed(experiments)))
+    return [experiment for experiment, ids in plans if ids & wanted], wanted
 
 
 def _show(
@@ -189,7 +189,7 @@ def _show(
 
 
 @click.command()
-@options.takes_experiments()
+@selection.takes_experiments()
 @options.out
 def report(experiments: "list[Experiment]", quiet: bool, out: Path) -> None:
     """Draw the tables and figures of CONFIGS again from existing rows; run nothing.
@@ -214,7 +214,7 @@ def report(experiments: "list[Experiment]", quiet: bool, out: Path) -> None:
 
 
 @click.command()
-@options.takes_experiments(changes=False)
+@selection.takes_experiments(changes=False)
 @options.out
 @options.results
 @click.option("--partial", is_flag=True, help="Publish what is done, even if trials are missing.")
@@ -227,14 +227,17 @@ def publish(experiments: "list[Experiment]", quiet: bool, out: Path, results: Pa
     from kfeat.experiments.run import plan_from_rows, rows_of
 
     paths: dict[str, Path] = {}
-    for one in experiments:
-        other = paths.setdefault(one.name, one.path)
-        if other.resolve() != one.path.resolve():
+    for experiment in experiments:
+        other = paths.setdefault(experiment.name, experiment.path)
+        if other.resolve() != experiment.path.resolve():
             raise ConfigError(
-                f"{one.path} and {other} have the same name, {one.name}, and would share a folder of rows; "
-                "rename one"
+                f"{experiment.path} and {other} have the same name, {experiment.name}, and would share a "
+                "folder of rows; rename one"
             )
-    plans = [(one, plan_from_rows(one, rows_of(one, out).values())) for one in experiments]
+    plans = [
+        (experiment, plan_from_rows(experiment, rows_of(experiment, out).values()))
+        for experiment in experiments
+    ]
     for experiment, number in zip(experiments, copy(plans, out, results, partial), strict=True):
         click.echo(f"{counted(number, 'rows')} -> {results / experiment.name}/")
         rows = rows_of(experiment, results).values()

@@ -18,7 +18,7 @@ from pydantic_core import core_schema
 
 from kfeat.errors import ConfigError, KfeatError
 from kfeat.experiments.names import Line, one_line
-from kfeat.experiments.yaml import validation_error
+from kfeat.experiments.problems import validation_error
 from kfeat.parameters import HANDED_IN, advice_on, parameter_model, problems_of
 from kfeat.place import FORMS, Place, announce, entry_points
 
@@ -213,16 +213,16 @@ def _read_within(annotation: Any) -> Any:
     """Return the annotation with each kernel or map class replaced by the reader of its entry."""
     from sklearn.base import BaseEstimator
 
-    from kfeat.experiments.foreign import OtherMap
+    from kfeat.experiments.adapters import OtherMap
     from kfeat.kernels import Kernel
     from kfeat.maps import FeatureMap
 
     if annotation is OtherMap:
-        return Annotated[Any, Entry("map", kind=BaseEstimator)]  # any map
+        return Annotated[Any, ComponentEntry("map", kind=BaseEstimator)]  # any map
     if isinstance(annotation, type) and get_origin(annotation) is None:
         for base, part in ((Kernel, "kernel"), (FeatureMap, "map")):
             if issubclass(annotation, base):
-                return Annotated[Any, Entry(part, kind=annotation)]
+                return Annotated[Any, ComponentEntry(part, kind=annotation)]
         return annotation
     if get_origin(annotation) in (None, Literal):
         return annotation
@@ -235,13 +235,14 @@ def _read_within(annotation: Any) -> Any:
 def registries() -> dict[str, Mapping[str, Any]]:
     """Return the classes by their names in a config, for each part of a trial."""
     # Imported here: they load scikit-learn, which would delay the report of a YAML error.
+    from kfeat.experiments.boosting import Boosting
     from kfeat.experiments.measures import MEASURES
-    from kfeat.experiments.search import Boosting, Search
+    from kfeat.experiments.tuned_solver import TunedSolver
     from kfeat.kernels import KERNELS
     from kfeat.maps import MAPS
     from kfeat.solvers import SOLVERS
 
-    solvers: ChainMap[str, Any] = ChainMap({"boosting": Boosting, "search": Search}, SOLVERS)
+    solvers: ChainMap[str, Any] = ChainMap({"boosting": Boosting, "search": TunedSolver}, SOLVERS)
     return {"kernel": KERNELS, "map": MAPS, "solver": solvers, "measure": MEASURES}
 
 
@@ -309,7 +310,7 @@ def _by_place(
 
 
 @dataclass(frozen=True)
-class Entry:
+class ComponentEntry:
     """How a config's entry is validated as a kernel, map, solver or measure (`part`).
 
     The class must be a subclass of `kind`. A solver may have a role: `mapped` solvers train on features,

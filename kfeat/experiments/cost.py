@@ -26,7 +26,7 @@ SEARCH_BYTES = 80_000_000  # of the libraries that it loads besides
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """Seconds on one core and bytes at the peak; None if they are unknown before the data are loaded.
 
     An unknown number counts as zero: such a trial is treated as a small one.
@@ -65,7 +65,7 @@ class Work(NamedTuple):
 
 def estimates(
     trials: Sequence[Trial], past: Iterable[Row], memory: float | None = None, time_limit: float = inf
-) -> dict[str, Estimate]:
+) -> dict[str, CostEstimate]:
     """Return the estimate of each trial by its id, the same for all repeats of a cell.
 
     `past` are rows to learn from. `memory` is the number of bytes (None: what is available), of which LIBSVM
@@ -73,13 +73,13 @@ def estimates(
     """
     learnt, available = Past(past), memory or available_memory()
     shape = cache(shape_of)  # many cells share their data
-    by_cell: dict[str, Estimate] = {}
+    by_cell: dict[str, CostEstimate] = {}
     for trial in trials:
         if trial.cell not in by_cell:
             sizes = shape(trial.source, trial.protocol)
             work = None if sizes is None else work_of(_described(trial), sizes)
             seconds = learnt.seconds(trial.cell, work)
-            by_cell[trial.cell] = Estimate(
+            by_cell[trial.cell] = CostEstimate(
                 None if seconds is None else min(seconds, time_limit),
                 learnt.peaks.get(trial.cell) or (None if work is None else peak_bytes(work, available)),
             )
@@ -136,8 +136,8 @@ def _columns(feature_map: dict[str, Any], d: int) -> int:
     """Return the largest number of columns that a map makes from d features."""
     if "maps" in feature_map:
         return sum(_columns(inner, d) for inner in feature_map["maps"])
-    components = int(feature_map.get("n_components") or DEFAULT_COLUMNS)
-    return min(feature_map.get("rank") or components, components) + (1 + d if feature_map.get("h01") else 0)
+    D = int(feature_map.get("n_components") or DEFAULT_COLUMNS)
+    return min(feature_map.get("rank") or D, D) + (1 + d if feature_map.get("h01") else 0)
 
 
 def peak_bytes(work: Work, available: float) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationInfo
 from pydantic_core import core_schema
 
-from kfeat.experiments.yaml import validation_error
+from kfeat.experiments.problems import validation_error
 from kfeat.parameters import KeyPath
 
 MAX_TRIALS = 100_000

@@ -10,9 +10,9 @@ from pydantic import Field
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.names import Strict
+from kfeat.experiments.overrides import beside
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.selectors import QuantityName, Selector
-from kfeat.experiments.yaml import beside
 from kfeat.parameters import did_you_mean
 
 Line = tuple[int, Mapping[str, str]]  # a row by its columns, and the number of its line

@@ -22,9 +22,9 @@ from pydantic import (
 from kfeat.errors import ConfigError
 from kfeat.experiments.names import Line, Name, Strict
 from kfeat.experiments.numbers_file import NumbersFile
+from kfeat.experiments.problems import validation_error
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.selectors import Described, QuantityName, Selector, matches
-from kfeat.experiments.yaml import validation_error
 
 _TIME = re.compile(r"(?P<bound><\s*)?(?P<number>\d+(?:\.(?P<decimals>\d+))?)\s*(?P<unit>[a-z]+)")
 _UNITS = {

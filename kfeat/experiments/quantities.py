@@ -133,8 +133,8 @@ def parameter_of(part: str, parameter: str) -> Read:
     learnt, given = at("learnt", part, parameter), at(part, parameter)
 
     def read(row: Row) -> float | None:
-        found = learnt(row)
-        return given(row) if found is None else found
+        value = learnt(row)
+        return given(row) if value is None else value
 
     return read
 
@@ -145,8 +145,8 @@ def seconds_of(phases: Iterable[str], clock: str = "cpu", last: str | None = Non
 
     def read(row: Row) -> float | None:
         seconds = row["seconds"]
-        found = [seconds[name][clock] for name in names if name in seconds]
-        return sum(found) if found and (last is None or last in seconds) else None
+        parts = [seconds[name][clock] for name in names if name in seconds]
+        return sum(parts) if parts and (last is None or last in seconds) else None
 
     return read
 
@@ -183,7 +183,7 @@ declare(
     Quantity(
         "error_rate", "error", _error_rate,
         spec=".2f", unit="%", better="lower", solved=True, of_rows=True,
-        note="100 % less the accuracy on the test rows, {spread}",
+        note="100 % minus the accuracy on the test rows, {spread}",
     ),
     Quantity("spread", "standard deviation over the runs", derive=lambda of: getattr(of(SCORE), "sd", None)),
     Quantity("share", "share of mapping in the time", derive=lambda of: _ratio(of("map"), of("fit"))),

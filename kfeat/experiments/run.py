@@ -18,11 +18,13 @@ from kfeat.data.sources import FileSource, dataset_name, entry
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.component import Component
 from kfeat.experiments.config import Experiment
+from kfeat.experiments.engine import Engine
 from kfeat.experiments.plan import Again, Trial, described, plan
 from kfeat.experiments.quantities import PARTS
-from kfeat.experiments.row import Row, gathered_rows, read_rows
-from kfeat.experiments.schedule import Engine, ExperimentRun, Observer, Scheduler
+from kfeat.experiments.row import Row
+from kfeat.experiments.schedule import ExperimentRun, Observer, Scheduler
 from kfeat.experiments.setting import check_tasks, known_task
+from kfeat.experiments.store import gathered_rows, read_rows
 from kfeat.place import set_back
 from kfeat.text import counted, say_once
 

@@ -15,6 +15,7 @@ from kfeat import data
 from kfeat.data.generators import Generator
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import PARAMETERS, flat_entry, parameters_of, registries
+from kfeat.experiments.problems import validation_error
 from kfeat.experiments.quantities import (
     MEASURED,
     PARTS,
@@ -25,7 +26,7 @@ from kfeat.experiments.quantities import (
     measured_quantity,
     parameter_of,
 )
-from kfeat.experiments.yaml import parse, validation_error
+from kfeat.experiments.yaml import parse
 from kfeat.parameters import did_you_mean, parameter_model
 from kfeat.text import counted
 

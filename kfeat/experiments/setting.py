@@ -11,10 +11,10 @@ from kfeat.data.dataset import Task
 from kfeat.data.generators import LargeQuadric
 from kfeat.data.sources import OwnSource, entry
 from kfeat.errors import ConfigError, KfeatError
-from kfeat.experiments.component import Component, Entry, Memory
+from kfeat.experiments.component import Component, ComponentEntry, Memory
 from kfeat.experiments.grids import Grids, OneOrMany
 from kfeat.experiments.names import Strict, one_line
-from kfeat.experiments.yaml import validation_error
+from kfeat.experiments.problems import validation_error
 
 TaskOf = Callable[[Source], Task | None]
 
@@ -62,9 +62,9 @@ def unsupported(item: Component, kernels: Sequence[Component]) -> Iterator[str]:
 class Solvers(Strict):
     """The solvers: linear ones on mapped features, exact ones on the kernel, others on the prepared rows."""
 
-    mapped: Annotated[list[Annotated[Component, Entry("solver", "mapped")]], Grids()] = []
-    exact: Annotated[list[Annotated[Component, Entry("solver", "exact")]], Grids()] = []
-    baseline: Annotated[list[Annotated[Component, Entry("solver", "baseline")]], Grids()] = []
+    mapped: Annotated[list[Annotated[Component, ComponentEntry("solver", "mapped")]], Grids()] = []
+    exact: Annotated[list[Annotated[Component, ComponentEntry("solver", "exact")]], Grids()] = []
+    baseline: Annotated[list[Annotated[Component, ComponentEntry("solver", "baseline")]], Grids()] = []
 
     @property
     def all(self) -> list[Component]:
@@ -90,10 +90,14 @@ class Setting(Strict):
         alias="dataset"
     )
     protocols: Annotated[list[Protocol], Grids(least=1)] = Field(alias="protocol", default=[Protocol()])
-    kernels: Annotated[list[Annotated[Component, Entry("kernel")]], Grids(least=1)] = Field(alias="kernel")
-    maps: Annotated[list[Annotated[Component, Entry("map")]], Grids(listed=True, check=approximating)] = []
+    kernels: Annotated[list[Annotated[Component, ComponentEntry("kernel")]], Grids(least=1)] = Field(
+        alias="kernel"
+    )
+    maps: Annotated[
+        list[Annotated[Component, ComponentEntry("map")]], Grids(listed=True, check=approximating)
+    ] = []
     solvers: Solvers = Solvers()
-    measures: Annotated[list[Annotated[Component, Entry("measure")]], Grids()] = Field(
+    measures: Annotated[list[Annotated[Component, ComponentEntry("measure")]], Grids()] = Field(
         alias="measure", default=[]
     )
     repeats: Annotated[int, Ge(1)] = 5

@@ -13,9 +13,9 @@ from kfeat.data import Protocol
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.component import Component, map_components
 from kfeat.experiments.names import Strict
+from kfeat.experiments.problems import validation_error
 from kfeat.experiments.selectors import switch_keys
 from kfeat.experiments.setting import Setting
-from kfeat.experiments.yaml import validation_error
 from kfeat.parameters import KeyPath, did_you_mean
 
 Place = tuple[str, str, str]  # the component (or ""), the dataset, the kernel (or "")

@@ -1,22 +1,18 @@
-"""A config as raw YAML: strict reading with lines, include and --set, and its problems as sentences."""
+"""A config as raw YAML, read strictly, with the line of each value."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from copy import deepcopy
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import yaml
-from pydantic import BaseModel, ValidationError
-from pydantic_core import InitErrorDetails, PydanticCustomError
 from yaml.composer import Composer
 
 from kfeat.errors import ConfigError
 from kfeat.files import SUFFIXES, known_configs, names_beside
-from kfeat.parameters import OWN_SENTENCE, KeyPath, advice_on, describe, did_you_mean, path_in
-from kfeat.text import EXPONENT, EXPONENT_BEGINS, counted
+from kfeat.parameters import did_you_mean
+from kfeat.text import EXPONENT, EXPONENT_BEGINS
 
 MAX_BYTES = 1_000_000
 MAX_VALUES = 20_000  # an alias counts as the values that it stands for
@@ -171,7 +167,7 @@ def read_mapping(path: Path) -> Document:
     except FileNotFoundError:
         where = "`ls configs` lists" if Path("configs").is_dir() else "`kfeat configs` lists"
         known = known_configs()
-        shipped = [one.relative_to(known).with_suffix("").as_posix() for one in known.rglob("[!_]*.yaml")]
+        shipped = [file.relative_to(known).with_suffix("").as_posix() for file in known.rglob("[!_]*.yaml")]
         beside = [name for name in names_beside(path) if name.endswith(SUFFIXES)]
         near = did_you_mean(path.name, beside) or did_you_mean(str(path), shipped)
         raise ConfigError(f"{path}: no such file{near}; {where} the experiments") from None
@@ -186,9 +182,9 @@ def read_mapping(path: Path) -> Document:
     except ConfigError as error:
         raise ConfigError(f"{error}{_advice(path)}") from None
     if not isinstance(document.value, dict):
-        found = "nothing" if document.value is None else type(document.value).__name__
+        kind = "nothing" if document.value is None else type(document.value).__name__
         raise ConfigError(
-            f"{path}: expected keys such as `dataset:` and `maps:`, found {found}{_advice(path)}"
+            f"{path}: expected keys such as `dataset:` and `maps:`, found {kind}{_advice(path)}"
         )
     return document
 
@@ -214,187 +210,3 @@ def _content(path: Path) -> bytes:
     if len(content) > MAX_BYTES:
         raise ConfigError(f"{path}: larger than {MAX_BYTES:,} bytes, the limit for a config{_advice(path)}")
     return content
-
-
-def validation_error(problems: Iterable[tuple[KeyPath, str]]) -> ValidationError:
-    """Return the error of several problems, each with its path below the value being validated."""
-    return ValidationError.from_exception_data(
-        "an experiment",
-        [
-            InitErrorDetails(
-                type=PydanticCustomError(OWN_SENTENCE, "{text}", {"text": text}), loc=tuple(path), input=0
-            )
-            for path, text in problems
-        ],
-    )
-
-
-def config_error(error: ValidationError, model: type[BaseModel], file: Document, path: object) -> ConfigError:
-    """Return the error that lists every problem of a file once, each with its line and its path.
-
-    For an unknown key the message lists the fields of the `model`.
-    """
-    sentences = []
-    for problem in error.errors():
-        location = _within_file(file.value, problem["loc"])
-        keys = path_in(file.value, location, problem["type"] == "missing")
-        text = describe(problem, path=keys)
-        if problem["type"] == "extra_forbidden" and (known := _known_keys(model, problem["loc"][:-1])):
-            text += advice_on(str(keys[-1]), known)
-        sentences.append(f"{file.place_of(keys) or path}, {text}")
-    first, *others = dict.fromkeys(sentences)
-    if not others:
-        return ConfigError(first)
-    listed = "".join(f"\n  {sentence}" for sentence in (first, *others))
-    return ConfigError(f"{path}: {counted(len(others) + 1, 'problems')} in this file:{listed}")
-
-
-def _within_file(raw: Any, location: KeyPath) -> KeyPath:
-    """Return a location without its setting, if the value comes from the top of the file."""
-    if location[0] != "settings" or len(location) < 3:
-        return location
-    given = raw.get("settings")
-    own = given[int(location[1])] if isinstance(given, list) else {}
-    return location if location[2] in own else location[2:]
-
-
-def _known_keys(model: type[BaseModel], location: KeyPath) -> list[str]:
-    """Return the keys of the model at a location; an empty list if several models are possible."""
-    models = [model]
-    for name in location:
-        if isinstance(name, str):
-            fields = {field.alias or key: field for key, field in models[0].model_fields.items()}
-            models = list(_models_in(fields[name].annotation)) if name in fields else []
-            if len(models) != 1:
-                return []
-    if not location and "settings" in model.model_fields:  # a file may have their keys at its top
-        models += _models_in(model.model_fields["settings"].annotation)
-    return [field.alias or key for other in models for key, field in other.model_fields.items()]
-
-
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _models_in(part)
-
-
-Target = tuple[Any, Lines, Any]  # a mapping or list, its lines, and the key or position to set
-COMPLETED: dict[str, type] = {"reported": dict, "solvers": dict, "switches": list}
-
-
-def read_file(path: Path) -> Document:
-    """Return the keys of an experiment file, completed by the file that it includes.
-
-    Keys of the file have priority over included ones. The mappings `reported` and `solvers` are merged key by
-    key, and `switches` by their `key`.
-    """
-    own = read_mapping(path)
-    if "include" not in own.value:
-        return own
-    del own.lines["include"]
-    shared = _included(beside(path, own.value.pop("include")))
-    if "include" in shared.value:
-        place = shared.place_of(["include"])
-        raise ConfigError(f"{place}, include: an included file cannot include another")
-    for key, kind in COMPLETED.items():
-        value, mine = shared.value.get(key), own.value.get(key)
-        if key in shared.value and not isinstance(value, kind):
-            expected = "a mapping" if kind is dict else "a list"
-            raise ConfigError(f"{shared.place_of([key])}, {key}: expected {expected} (got {value!r})")
-        if key in shared.value and isinstance(mine, kind):
-            _complete(mine, own.lines[key][1], value, shared.lines[key][1])
-    return Document({**shared.value, **own.value}, {**shared.lines, **own.lines})
-
-
-def _included(path: Path) -> Document:
-    """Return an included file; one that many configs include is parsed once."""
-    status = path.stat() if path.is_file() else None
-    return _parsed(path, status and (status.st_mtime_ns, status.st_size))
-
-
-@cache
-def _parsed(path: Path, state: Any) -> Document:
-    return read_mapping(path)
-
-
-def _complete(mine: Any, my_lines: Lines, others: Any, other_lines: Lines) -> None:
-    """Add to a mapping the keys that it lacks, or to a list the switches with other keys."""
-    if isinstance(mine, dict):
-        for values, more in ((mine, others), (my_lines, other_lines)):
-            values.update({**more, **values})
-        return
-    stated = [switch.get("key") for switch in mine if isinstance(switch, dict)]
-    for i, switch in enumerate(others):
-        if not (isinstance(switch, dict) and switch.get("key") in stated):
-            my_lines[len(mine)] = other_lines[i]
-            mine.append(switch)
-
-
-def beside(path: Path, include: Any) -> Path:
-    """Return the path of a file that a config names; raises ConfigError unless it is in or below its folder.
-
-    A config may come from someone else: it must not read other files of this machine.
-    """
-    if isinstance(include, str):
-        name, folder = PurePath(include), path.parent
-        inside = (folder / name).resolve().is_relative_to(folder.resolve())
-        if inside and not name.is_absolute() and ".." not in name.parts:
-            return folder / name
-    raise ConfigError(
-        f"{path}: expected the name of a file in this one's folder or below it, without `..` "
-        f"(got {include!r})"
-    )
-
-
-def apply_override(document: Document, override: str, shared: Collection[str]) -> None:
-    """Set one `a.b.0.c=value` in a config's keys; raises ConfigError if they have no such place.
-
-    A key that settings share (`shared`) is set in every setting that replaces it, and at the top of the
-    file if a setting takes it from there. A key after a list is set in each item of the list.
-    """
-    key, equals, text = override.partition("=")
-    if not equals or not key:
-        raise ConfigError(f"--set {override}: expected key=value, as in --set maps.0.n_components=500")
-    parts, place = key.split("."), f"--set {override}"
-    new, top = read_text(text, place), (document.value, document.lines)
-    holders = _holders(*top, parts[0]) if parts[0] in shared else [top]
-    for holder, lines in holders:
-        if len(parts) == 2 and parts[0] not in holder:
-            holder[parts[0]], lines[parts[0]] = {}, (place, {})
-    targets = [target for holder, lines in holders for target in _targets(holder, lines, parts)]
-    if not targets:
-        raise ConfigError(f"--set {override}: changes nothing: the config has no place `{key}`")
-    for container, lines, last in targets:
-        container[last], lines[last] = deepcopy(new.value), (place, deepcopy(new.lines))
-
-
-def _holders(keys: dict[str, Any], lines: Lines, key: str) -> list[tuple[dict[str, Any], Lines]]:
-    """Return the settings that replace `key`, and the top of the file unless every setting replaces it."""
-    listed = keys.get("settings")
-    settings = listed if isinstance(listed, list) else []
-    replacing = [
-        (part, lines["settings"][1][i][1])
-        for i, part in enumerate(settings)
-        if isinstance(part, dict) and key in part
-    ]
-    return replacing if replacing and len(replacing) == len(settings) else [(keys, lines), *replacing]
-
-
-def _targets(value: Any, lines: Lines, parts: Sequence[str]) -> Iterator[Target]:
-    """Yield every place that `parts` lead to; only the last key may be new."""
-    first, rest = parts[0], parts[1:]
-    if isinstance(value, list) and not _is_position(first):
-        for i, item in enumerate(value):
-            yield from _targets(item, lines[i][1], parts)
-        return
-    key = int(first) if isinstance(value, list) else first
-    exists = key in value if isinstance(value, dict) else isinstance(value, list) and int(key) < len(value)
-    if rest and exists:
-        yield from _targets(value[key], lines[key][1], rest)
-    elif not rest and (exists or isinstance(value, dict)):
-        yield value, lines, key
-
-
-def _is_position(part: str) -> bool:
-    return part.isascii() and part.isdigit() and len(part) < 10  # int() refuses thousands of digits

@@ -11,7 +11,8 @@ from scipy import special
 from kfeat.errors import ParameterError
 from kfeat.kernels import Polynomial
 from kfeat.maps.base import Array, BlockMapper, Facts, random_fourth_roots, register
-from kfeat.maps.random_maclaurin import MANY, MaclaurinProducts, RandomMaclaurin
+from kfeat.maps.maclaurin_products import MANY, MaclaurinProducts
+from kfeat.maps.random_maclaurin import RandomMaclaurin
 from kfeat.maps.series import SampledPairs, damp, in_order, sampled_pairs, series_of, terms
 from kfeat.parameters import Components
 
@@ -26,16 +27,16 @@ class ComplexProducts(MaclaurinProducts):
         return self.constant_, self.linear_
 
     def _draw_products(
-        self, X: Any, rng: Generator, degrees: NDArray[np.int64], squares: Array, n_columns: int
+        self, X: Any, rng: Generator, degrees: NDArray[np.int64], squares: Array, D: int
     ) -> None:
         """Draw the vectors of complex features of these degrees and squared scales.
 
-        If n_columns is odd, one random feature loses its imaginary part: each column of a degree, real or
+        If D is odd, one random feature loses its imaginary part: each column of a degree, real or
         imaginary, estimates half of its term.
         """
         self.degrees_, self.n_factors_, order = in_order(degrees, squares > 0)
         self.scales_ = np.sqrt(squares[order])
-        self.dropped_ = int(rng.integers(len(order))) if n_columns % 2 else None
+        self.dropped_ = int(rng.integers(len(order))) if D % 2 else None
         shape = int(self.n_factors_.sum()), X.shape[1]
         self._check_memory(f"{shape[0]:,} vectors of complex signs", 17 * shape[0] * shape[1])
         self.exponents_ = random_fourth_roots(rng, shape)
@@ -250,20 +251,20 @@ class OptimisedMaclaurin(ComplexProducts):
         else:
             self.degrees_, self.n_factors_, self.scales_ = degrees, degrees, np.sqrt(squares)
             self._draw_signs(X, rng)
-        n_columns = self._n_exact() + width * len(degrees)
-        if not n_columns:
+        D = self._n_exact() + width * len(degrees)
+        if D == 0:
             raise ParameterError(
                 f"OptimisedMaclaurin: n_components: expected {width} or more for {self.signs}"
             )
-        return n_columns
+        return D
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         products = ComplexProducts if self.signs == "complex" else MaclaurinProducts
         return products._block_mapper(self, dtype)
 
 
-def best_plan(a: Array, pairs: SampledPairs, n_columns: int, d: int, signs: str) -> Plan:
-    """Return the plan of least squared error for series a, n_columns without the constant, and d features.
+def best_plan(a: Array, pairs: SampledPairs, D: int, d: int, signs: str) -> Plan:
+    """Return the plan of least squared error for series a, D columns without the constant, and d features.
 
     It tries every last degree K until the omitted terms do not matter, with degree 1 exact and random.
     """
@@ -272,7 +273,7 @@ def best_plan(a: Array, pairs: SampledPairs, n_columns: int, d: int, signs: str)
     none = np.zeros(0, np.int64)
     best = Plan(False, none, none, float(biases[0]), float(biases[0]))
     for linear in (False, True):
-        n_products = (n_columns - d * linear) // width
+        n_products = (D - d * linear) // width
         if n_products < 0 or (linear and not (len(a) > 1 and a[1] > 0)):
             continue
         for last in range(1, len(a)):

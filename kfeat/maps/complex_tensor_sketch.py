@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from kfeat.maps.base import FOURTH_ROOTS, Array, BlockMapper, Facts, random_fourth_roots, register
-from kfeat.maps.tensor_sketch import (
+from kfeat.maps.count_sketch import (
     CountSketch,
     FFTs,
     Library,
-    PolynomialSketch,
     arranged,
     convolved,
     ffts,
@@ -21,6 +20,7 @@ from kfeat.maps.tensor_sketch import (
     product_with_roots,
     with_ones,
 )
+from kfeat.maps.tensor_sketch import PolynomialSketch
 from kfeat.parameters import Components
 
 

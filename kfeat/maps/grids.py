@@ -42,7 +42,7 @@ class Limits(NamedTuple):
         return bool((self.low >= outer.low).all() and (self.high <= outer.high).all())
 
 
-class Grids(NamedTuple):
+class RandomGrids(NamedTuple):
     """G grids of d columns: inverse widths, shifts and integer multipliers, shape (G, d) each."""
 
     inverse_widths: Floats
@@ -66,29 +66,29 @@ class Grids(NamedTuple):
         codes = np.empty((len(self.multipliers), X.shape[0]), np.int64)
         for rows in gen_batches(X.shape[0], BLOCK):
             block = X[rows]
-            found = Limits.of(block)
-            if limits is not None and not found.within(limits):
+            reached = Limits.of(block)
+            if limits is not None and not reached.within(limits):
                 block = _moved(block, limits)
-                found = Limits.of(block)
-            if (self.multipliers.max(axis=1) * 2.0 ** -self.bits(found)).max() > 1:
+                reached = Limits.of(block)
+            if (self.multipliers.max(axis=1) * 2.0 ** -self.bits(reached)).max() > 1:
                 raise DataError(
-                    f"the rows reach from {found.low.min():.3g} to {found.high.max():.3g}, which is too many "
-                    "bins to tell apart: scale the columns, or lower gamma"
+                    f"the rows reach from {reached.low.min():.3g} to {reached.high.max():.3g}, which is too "
+                    "many bins to tell apart: scale the columns, or lower gamma"
                 )
-            codes[:, rows] = self._of_sparse(block) if issparse(block) else self._of_dense(block, found)
+            codes[:, rows] = self._of_sparse(block) if issparse(block) else self._of_dense(block, reached)
         return codes
 
-    def _of_dense(self, X: Any, found: Limits) -> Floats:
+    def _of_dense(self, X: Any, limits: Limits) -> Floats:
         """Return the codes of dense rows.
 
         A column that lies in one bin costs nothing. The bins of a column of two values, such as an indicator,
         are linear in it, so one matrix product has all grids.
         """
         M, x = self.multipliers, np.array(X.T, dtype=np.float64, order="C")
-        first, last = self.bins(found.low), self.bins(found.high)
+        first, last = self.bins(limits.low), self.bins(limits.high)
         start = M * first
-        pairs = _two_valued(x, found)
-        above = (x[pairs] > found.low[pairs, None]).astype(np.float64)
+        pairs = _two_valued(x, limits)
+        above = (x[pairs] > limits.low[pairs, None]).astype(np.float64)
         codes = (M * (last - first))[:, pairs] @ above + start.sum(axis=1)[:, None]
         cut = first != last
         cut[:, pairs] = False
@@ -122,12 +122,12 @@ def _moved(X: Any, limits: Limits) -> Any:
     return csr_array((moved, X.indices, X.indptr), shape=X.shape)
 
 
-def _two_valued(x: Floats, found: Limits) -> NDArray[np.intp]:
+def _two_valued(x: Floats, limits: Limits) -> NDArray[np.intp]:
     """Return the columns, here rows of x, that have two different values and no other."""
 
     def without_others(which: NDArray[np.intp], stop: int | None) -> NDArray[np.intp]:
         some = x[which, :stop]
-        outer = (some == found.low[which, None]) | (some == found.high[which, None])
+        outer = (some == limits.low[which, None]) | (some == limits.high[which, None])
         return which[outer.all(axis=1)]
 
-    return without_others(without_others(np.flatnonzero(found.low < found.high), GLANCE), None)
+    return without_others(without_others(np.flatnonzero(limits.low < limits.high), GLANCE), None)

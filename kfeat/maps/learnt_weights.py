@@ -112,13 +112,13 @@ class SES(WeightedFourier):
 
     def _learn(self, X: Any, rng: Generator) -> Array:
         rows = self._sampled(X, self.n_rows, rng)
-        held, fitted, final = self._equations(rows, rng)
+        held_out, fitted, final = self._equations(rows, rng)
         if self.regularisation == "held_out":
             self.held_out_error_ = inf
-            self._choose(fitted, held)
+            self._choose(fitted, held_out)
         else:
             self.regularisation_ = float(self.regularisation)
-            self.held_out_error_ = held.relative_error(self._solve(fitted, self.regularisation_))
+            self.held_out_error_ = held_out.relative_error(self._solve(fitted, self.regularisation_))
         return self._solve(final, self.regularisation_)
 
     def _equations(self, rows: Any, rng: Generator) -> tuple[PairEquations, ...]:
@@ -127,18 +127,18 @@ class SES(WeightedFourier):
         if self.n_pairs == "all":
             return all_pairs(rows, waves, self.kernel_, self.frequencies_.shape[1], max(m // HELD_OUT, 1))
         check_pairs("SES", self.n_pairs, rows)
-        fitted, held = (
+        fitted, held_out = (
             sampled_pairs(rows, waves, self.kernel_, self._factors(), size, rng)
             for size in (self.n_pairs, max(self.n_pairs // HELD_OUT, MIN_HELD_OUT))
         )
-        return held, fitted, fitted
+        return held_out, fitted, fitted
 
-    def _choose(self, fitted: PairEquations, held: PairEquations) -> None:
+    def _choose(self, fitted: PairEquations, held_out: PairEquations) -> None:
         """Set regularisation_ to the value of the grid after which the error on held out pairs rises."""
         start = None
         for regularisation in GRID:
             w = self._solve(fitted, regularisation, start)
-            error = held.relative_error(w)
+            error = held_out.relative_error(w)
             if error > self.held_out_error_:
                 return
             self.regularisation_, self.held_out_error_, start = regularisation, error, w > 0

@@ -11,8 +11,8 @@ from scipy import fft, optimize
 from kfeat.errors import ParameterError
 from kfeat.kernels import DotProductKernel, Gaussian
 from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
+from kfeat.maps.count_sketch import CountSketch, arranged, random_tables
 from kfeat.maps.series import SampledPairs, damp, sampled_pairs, series_of, terms
-from kfeat.maps.tensor_sketch import CountSketch, arranged, random_tables
 from kfeat.parameters import Components
 
 LARGEST = 10  # the largest degree that `degree=None` tries

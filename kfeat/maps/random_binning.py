@@ -15,9 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Laplacian
-from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, one_blas_thread, register
-from kfeat.maps.grids import Floats, Grids, Limits
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
+from kfeat.maps.blocks import one_blas_thread
+from kfeat.maps.grids import Floats, Limits, RandomGrids
 from kfeat.parameters import Components
+from kfeat.text import counted
 
 CODES_BYTES = 2**26  # of the codes that a thread makes before it looks them up
 TRANSPOSED = 1024  # rows of a block that is transposed in the cache
@@ -105,13 +107,13 @@ class RandomBinning(FeatureMap):
 
     def _draw(self, X: Any, rng: Generator) -> int:
         R, (n, d) = self.n_components, X.shape
-        self._check_memory(f"{R:,} grids of {d:,} features", 24 * R * d)
+        self._check_memory(f"{counted(R, 'grids')} of {counted(d, 'features')}", 24 * R * d)
         widths, self.shifts_ = self._draw_grids(rng, (R, d))
         self.inverse_widths_ = 1 / widths
         if not np.isfinite(self.inverse_widths_).all():
             raise ParameterError(f"RandomBinning: gamma = {self.kernel_.gamma:g} makes bins without width")
-        found = Limits.of(X)
-        self.low_, self.high_ = found.low - widths.max(axis=0), found.high + widths.max(axis=0)
+        limits = Limits.of(X)
+        self.low_, self.high_ = limits.low - widths.max(axis=0), limits.high + widths.max(axis=0)
         self.multipliers_ = np.ones((R, d))
         self.multipliers_ = rng.integers(1, 2 ** self._bits(), (R, d)).astype(np.float64)
         self.codes_, self.first_ = np.empty(0, np.int64), np.zeros(R + 1, np.int64)
@@ -119,7 +121,7 @@ class RandomBinning(FeatureMap):
         if self.n_columns is not None:
             self.seeds_ = rng.integers(2**63, size=R)
             return self.n_columns
-        self._check_memory(f"the cells of {n:,} rows in {R:,} grids", 12 * n * R)
+        self._check_memory(f"the cells of {counted(n, 'rows')} in {counted(R, 'grids')}", 12 * n * R)
         cells = self._per_grid(X, _cells)
         self.first_ = np.cumsum([0, *(len(codes) for codes, _ in cells)])
         self.codes_ = np.concatenate([codes for codes, _ in cells])
@@ -182,7 +184,7 @@ class RandomBinning(FeatureMap):
             raise ParameterError("RandomBinning: its features are sparse and cannot be written to `out`")
         X = self._rows(X, reset=False)
         n, R = X.shape[0], self.n_components
-        self._check_memory(f"the features of {n:,} rows in {R:,} grids", 24 * n * R)
+        self._check_memory(f"the features of {counted(n, 'rows')} in {counted(R, 'grids')}", 24 * n * R)
         return self._features(self._per_grid(X, self._known if self.n_columns is None else self._hashed), X)
 
     def unseen(self, Z: Any) -> float:
@@ -192,8 +194,8 @@ class RandomBinning(FeatureMap):
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         raise ParameterError("RandomBinning: its features are sparse and cannot stand beside dense ones")
 
-    def _grids(self, grids: slice) -> Grids:
-        return Grids(self.inverse_widths_[grids], self.shifts_[grids], self.multipliers_[grids])
+    def _grids(self, grids: slice) -> RandomGrids:
+        return RandomGrids(self.inverse_widths_[grids], self.shifts_[grids], self.multipliers_[grids])
 
     def _per_grid(self, X: Any, function: Callable[[int, Codes], Any]) -> list[Any]:
         """Return function(g, the codes of the rows' cells) for each grid g, computed in threads."""

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Kernel
 from kfeat.kernels.base import DENSE_FROM, as_operand, canonical
-from kfeat.maps.base import Array, map_in_blocks, rows_per_block
+from kfeat.maps.base import Array
+from kfeat.maps.blocks import map_in_blocks, rows_per_block
 from kfeat.maps.random_fourier import RandomFourier
 
 Sign = Literal["nonnegative", "absolute", "signed"]
@@ -251,10 +252,11 @@ def all_pairs(
     of Z^T Z for i and j, and the sum of k c_i is that of the two entries of diag(Z^T K Z). This takes
     O(m n^2 + m^2 n) operations; the matrix of all pairs would take O(m^2 n^2).
     """
-    held, others = (rows[:n_held], waves[:n_held]), (rows[n_held:], waves[n_held:])
-    products = [part[1].T @ part[1] for part in (held, others)]
+    held_out, others = (rows[:n_held], waves[:n_held]), (rows[n_held:], waves[n_held:])
+    products = [part[1].T @ part[1] for part in (held_out, others)]
     (b, K2), (b_others, K2_others), (b_between, K2_between) = (
-        kernel_sums(kernel, *one, *two) for one, two in ((held, held), (others, others), (held, others))
+        kernel_sums(kernel, *left, *right)
+        for left, right in ((held_out, held_out), (others, others), (held_out, others))
     )
     b_all, K2_all = b + b_others + 2 * b_between, K2 + K2_others + 2 * K2_between
     m, n = len(waves), n_frequencies

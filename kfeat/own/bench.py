@@ -36,14 +36,14 @@ from kfeat.data.coding import listed
 from kfeat.data.dataset import Dataset, Indices, Matrix
 from kfeat.data.protocol import Protocol, with_rows
 from kfeat.errors import ConfigError, DataError, KfeatError
+from kfeat.experiments.adapters import rows_for
 from kfeat.experiments.component import read_component
-from kfeat.experiments.foreign import rows_for
 from kfeat.kernels.base import MAX_ROWS, Kernel, as_operand, squared_norms
 from kfeat.memory import check_memory
 from kfeat.own.candidates import (
     Candidate,
-    Entry,
-    Facts,
+    ConfigEntry,
+    DataFacts,
     boosting_model,
     model_of,
     options_of,
@@ -53,7 +53,7 @@ from kfeat.own.candidates import (
 from kfeat.own.model import KernelModel
 from kfeat.own.new_config import FOLDS as MOST_FOLDS
 from kfeat.own.new_config import default_metric, enough_rows
-from kfeat.own.report import evidence
+from kfeat.own.report import held_out_answers
 from kfeat.parameters import did_you_mean
 from kfeat.solvers import Newton
 from kfeat.solvers.base import TargetScale
@@ -337,7 +337,7 @@ class Scorer:
             return (None,)
         return (None, "balanced") if self._metric.name.startswith(OF_SCORES) else ("balanced", None)
 
-    def facts(self) -> Facts:
+    def facts(self) -> DataFacts:
         """Return the facts about the data on which candidates depend."""
         own = self._under("own")
         gammas = {}
@@ -349,7 +349,9 @@ class Scorer:
         n, d = own.X_train.shape
         sizes = n, own.X_test.shape[0], d, rarest
         targets = ("none",) if self._classes else targets_of(own.y_train)
-        return Facts(own.task, *sizes, gammas, self._metric.name, self._class_weights, targets, self._capped)
+        return DataFacts(
+            own.task, *sizes, gammas, self._metric.name, self._class_weights, targets, self._capped
+        )
 
     def score(self, candidate: Candidate, n: int, values: Sequence[float]) -> dict[str, Any]:
         """Return a candidate's scores on the folds at the best of these values of C (or alpha)."""
@@ -380,9 +382,9 @@ class Scorer:
     def _features(self, candidate: Candidate, X: Matrix, weights: Any) -> Any:
         """Return the features (n, D) of rows under a map that is fitted to them."""
         assert candidate.map is not None
-        size = 4 * X.shape[0] * max(candidate.size, 1)
-        what = f"{counted(candidate.size, 'features')} of {counted(X.shape[0], 'rows')}"
-        check_memory(what, 3 * size, "a smaller map")
+        n, D = X.shape[0], candidate.D
+        what = f"{counted(D, 'features')} of {counted(n, 'rows')}"
+        check_memory(what, 3 * 4 * n * max(D, 1), "a smaller map")
         kernel = self._kernel(candidate, X, weights)
         component = read_component(candidate.map, "map")
         feature_map = component.build(kernel=kernel, random_state=self._seed, n_jobs=1)  # BLAS has all
@@ -404,12 +406,12 @@ class Scorer:
         seconds = (perf_counter() - start) * TIMED_ROWS / min(TIMED_ROWS, self._n)
         return {"score": score, "train": train, "predict": seconds} if np.isfinite(score) else dict(NO_SCORE)
 
-    def evidence(
+    def held_out_answers(
         self, candidate: Candidate | None, value: float, rows: int | None, seconds: float
     ) -> dict[str, Any]:
-        """Return the evidence for a trained method on the test rows, in about so many seconds."""
+        """Return what a trained method answers on the test rows, in about so many seconds."""
         model = self._trained(candidate, value, rows)
-        return vars(evidence(model, self._under("none"), self._metric, seconds, self._seed))
+        return vars(held_out_answers(model, self._under("none"), self._metric, seconds, self._seed))
 
     def _data(self, candidate: Candidate | None, rows: int | None) -> Dataset:
         """Return what trains a candidate: all training rows or so many, scaled by what these have."""
@@ -475,8 +477,8 @@ class Scorer:
         return rows, list(splits)[: 1 if n > 30_000 else folds]
 
     def _exact_scores(
-        self, kernel: Any, entry: Entry, X: Matrix, y: NDArray[Any], values: Sequence[float], splits: Any,
-        options: dict[str, Any], weights: Any, scale: TargetScale,
+        self, kernel: Any, entry: ConfigEntry, X: Matrix, y: NDArray[Any], values: Sequence[float],
+        splits: Any, options: dict[str, Any], weights: Any, scale: TargetScale,
     ) -> NDArray[np.float64]:  # fmt: skip
         """Return the scores of the exact method, (folds, values), from one Gram matrix where rows are few."""
         n = len(y)

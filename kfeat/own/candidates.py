@@ -24,7 +24,7 @@ from kfeat.own.model import KernelModel
 from kfeat.solvers.base import Target
 from kfeat.survey.advice import advise
 
-Entry = dict[str, Any]
+ConfigEntry = dict[str, Any]
 Loss = Literal["squared_hinge", "logistic", "squares", "huber"]
 ABSOLUTE = ("neg_mean_absolute_error", "neg_median_absolute_error")  # metrics that ask for Huber's loss
 SKEWED = 1.0  # skewness of targets from which other scales of them are candidates
@@ -47,8 +47,8 @@ class Candidate:
     """
 
     scale: str
-    kernel: Entry
-    map: Entry | None
+    kernel: ConfigEntry
+    map: ConfigEntry | None
     loss: Loss
     class_weight: Literal["balanced"] | None = None
     target: Target = "none"
@@ -79,13 +79,13 @@ class Candidate:
         return f"{self.kernel['name']}, {'exact' if self.map is None else self.map['name']}"
 
     @property
-    def size(self) -> int:
-        """D, or 0 for the exact method."""
+    def D(self) -> int:  # noqa: N802
+        """The number of columns of its map; 0 without one, so that candidates can be sorted by it."""
         return 0 if self.map is None else int(self.map.get("n_components", 0))
 
 
 @dataclass(frozen=True)
-class Facts:
+class DataFacts:
     """What candidates depend on: the sizes of the data and, for each scaling, the scale of each kernel.
 
     `class_weights` and `targets` are those that candidates may have, the first one first. `capped` is whether
@@ -116,13 +116,13 @@ class Facts:
         return ("squares", "huber") if self.metric in ABSOLUTE else ("squares",)
 
 
-def options_of(candidate: Candidate, options: Entry) -> Entry:
+def options_of(candidate: Candidate, options: ConfigEntry) -> ConfigEntry:
     """Return the options of a candidate's classifier: the config's, its weights, a bias if it is linear."""
     weights = {"class_weight": candidate.class_weight} if candidate.class_weight else {}
     return {**({"bias": 1.0} if candidate.linear else {}), **options, **weights}
 
 
-def solver_of(candidate: Candidate, value: float, options: Entry) -> Entry:
+def solver_of(candidate: Candidate, value: float, options: ConfigEntry) -> ConfigEntry:
     """Return the solver of a candidate as a config's entry; with the `options` of the config's own."""
     options = options_of(candidate, options)
     if candidate.loss == "squares":
@@ -134,7 +134,7 @@ def solver_of(candidate: Candidate, value: float, options: Entry) -> Entry:
     return {"name": "newton", **loss, "C": value, **options}
 
 
-def model_of(candidate: Candidate, value: float, options: Entry, seed: int) -> KernelModel:
+def model_of(candidate: Candidate, value: float, options: ConfigEntry, seed: int) -> KernelModel:
     """Return the model of a candidate, to be trained with this C or alpha."""
     kernel = read_component(candidate.kernel, "kernel").build()
     solver = read_component(solver_of(candidate, value, options), "solver").build(kernel=kernel)
@@ -154,7 +154,7 @@ def boosting_model(task: str, class_weight: Any, seed: int) -> KernelModel:
     return KernelModel(solver=classifier)
 
 
-def first_entries(facts: Facts, scale: str | None = None) -> list[Entry]:
+def first_entries(facts: DataFacts, scale: str | None = None) -> list[ConfigEntry]:
     """Return what a practitioner tries first: SVMs with gamma about 1/d, under each scaling.
 
     With a `scale`, the best of these, return what is tried next: other bandwidths, and a cubic kernel.
@@ -163,15 +163,17 @@ def first_entries(facts: Facts, scale: str | None = None) -> list[Entry]:
     if scale is None:
         return [{"scale": name, "kernel": "gaussian", "factor": 1.0, **weight} for name in facts.gammas]
     factors = (4.0, 0.25, 16.0, 256.0)[: 4 if facts.n_features <= FEW_COLUMNS else 3]
-    entries: list[Entry] = [{"scale": scale, "kernel": "gaussian", "factor": factor} for factor in factors]
+    entries: list[ConfigEntry] = [
+        {"scale": scale, "kernel": "gaussian", "factor": factor} for factor in factors
+    ]
     return [entry | weight for entry in [*entries, {"scale": scale, "kernel": "polynomial", "degree": 3}]]
 
 
-def suggested(trial: Any, facts: Facts) -> Candidate:
+def suggested(trial: Any, facts: DataFacts) -> Candidate:
     """Return the exact method that an Optuna trial suggests."""
     scale = trial.suggest_categorical("scale", list(facts.gammas))
     name = trial.suggest_categorical("kernel", [kernel for kernel in MAPS if kernel in facts.gammas[scale]])
-    shape: Entry = {}
+    shape: ConfigEntry = {}
     factor = 1.0
     if name == "polynomial":
         shape = {"degree": trial.suggest_int("degree", 1, 4), "coef0": 1}
@@ -224,14 +226,14 @@ def study_of(path: Path | None, seed: int) -> Any:
     return study
 
 
-def draw(study: Any, facts: Facts, score: Callable[[Candidate], Entry | None]) -> None:
+def draw(study: Any, facts: DataFacts, score: Callable[[Candidate], ConfigEntry | None]) -> None:
     """Score the exact method that Optuna draws, the usual ones first, the last of them on the best scaling.
 
     A method without a score is a trial that failed; one without an answer comes again in the next call.
     """
     from optuna.trial import TrialState
 
-    entries: list[Entry] = []
+    entries: list[ConfigEntry] = []
     states = [trial.state for trial in study.get_trials(deepcopy=False)]
     first = first_entries(facts)
     if not states:
@@ -253,7 +255,7 @@ def drawn(study: Any) -> int:
     return sum(trial.state.name != "WAITING" for trial in study.get_trials(deepcopy=False))
 
 
-def advised(facts: Facts, budget: float) -> list[Candidate]:
+def advised(facts: DataFacts, budget: float) -> list[Candidate]:
     """Return the map that the study advises within CPU seconds, on the data as scaled."""
     gamma = facts.gammas["own"].get("gaussian")
     advice = advise(facts.task, facts.n_train, facts.n_features, budget)
@@ -263,20 +265,20 @@ def advised(facts: Facts, budget: float) -> list[Candidate]:
     return [Candidate("own", kernel, advice.entry, facts.loss, facts.class_weights[0])]
 
 
-def linear_model(facts: Facts) -> Candidate:
+def linear_model(facts: DataFacts) -> Candidate:
     """Return logistic or ridge regression on the rows under the first scaling."""
     loss: Loss = "squares" if facts.task == "regression" else "logistic"
     return Candidate(next(iter(facts.gammas)), {"name": "linear"}, None, loss, facts.class_weights[0])
 
 
-def maps_of(exact: Candidate, facts: Facts, n: int, size: int = SIZE) -> list[Candidate]:
+def maps_of(exact: Candidate, facts: DataFacts, n: int, D: int = SIZE) -> list[Candidate]:
     """Return the maps that approximate an exact method on n rows."""
     names = [name for name in MAPS.get(exact.kernel["name"], ()) if name != "orf" or facts.n_features > 1]
-    size = min(size, max(n // 3, 1))
-    return [replace(exact, map={"name": name, "n_components": size}) for name in names]
+    D = min(D, max(n // 3, 1))
+    return [replace(exact, map={"name": name, "n_components": D}) for name in names]
 
 
-def neighbours(candidate: Candidate, facts: Facts) -> Iterator[Candidate]:
+def neighbours(candidate: Candidate, facts: DataFacts) -> Iterator[Candidate]:
     """Yield the candidates one step away: another target, size, gamma, weight of classes or loss."""
     for target in facts.targets:
         if target != candidate.target:
@@ -294,16 +296,16 @@ def neighbours(candidate: Candidate, facts: Facts) -> Iterator[Candidate]:
             yield replace(candidate, loss=loss, target="none")
 
 
-def larger_maps(candidate: Candidate, facts: Facts, most: int = LARGEST) -> Iterator[Candidate]:
+def larger_maps(candidate: Candidate, facts: DataFacts, most: int = LARGEST) -> Iterator[Candidate]:
     """Yield the candidate with four times, and with twice, as many features, `most` at most."""
     if candidate.map is not None and "n_components" in candidate.map:
         for times in (4, 2):
-            if (size := times * candidate.size) <= min(most, LARGEST, facts.n_train // 2):
-                yield replace(candidate, map={**candidate.map, "n_components": size})
+            if (D := times * candidate.D) <= min(most, LARGEST, facts.n_train // 2):
+                yield replace(candidate, map={**candidate.map, "n_components": D})
 
 
 def own_candidates(
-    kernels: Sequence[Entry], maps: Sequence[Entry], facts: Facts, most: int
+    kernels: Sequence[ConfigEntry], maps: Sequence[ConfigEntry], facts: DataFacts, most: int
 ) -> list[Candidate]:
     """Return the config's own candidates, at most `most`: each kernel with each map that supports it."""
     candidates, weight = [], facts.class_weights[0]

@@ -39,7 +39,7 @@ from kfeat.data.formats.tables import column_called, numbers_by, read_frame
 from kfeat.data.preparation import Preparation, learn
 from kfeat.data.sources import validated
 from kfeat.errors import DataError, ModelError
-from kfeat.experiments.foreign import rows_for
+from kfeat.experiments.adapters import rows_for
 from kfeat.files import SUFFIXES, new_file
 from kfeat.kernels import KERNELS
 from kfeat.kernels.base import Estimator, Kernel, canonical
@@ -222,10 +222,10 @@ class KernelModel(TransformerMixin, Estimator):
         """Return what a method of the solver returns for features Z, with the probabilities learnt for it."""
         if method == "predict_proba" and hasattr(self, "calibrator_"):
             values = self.solver_.decision_function(Z).reshape(Z.shape[0], -1)
-            found = self.calibrator_.predict_proba(values)
+            probabilities = self.calibrator_.predict_proba(values)
             if getattr(self.solver_, "class_weight", None) is not None:
-                return found  # the labels are of weighted classes, the probabilities of those that there are
-            return largest_at(np.searchsorted(self.solver_.classes_, self.solver_.predict(Z)), found)
+                return probabilities  # of the classes as they are; the labels are of weighted ones
+            return largest_at(np.searchsorted(self.solver_.classes_, self.solver_.predict(Z)), probabilities)
         return getattr(self.solver_, method)(Z)
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -45,7 +45,7 @@ protocol: {protocol}
 kernel: {{name: gaussian, gamma: {gamma}}}
 maps:
   # random features; more of them approximate the kernel better and take longer
-  - {{name: {map}, n_components: {size}}}
+  - {{name: {map}, n_components: {D}}}
 solvers:
   # a linear model on the map's features{chosen}
   mapped: {{name: {mapped}}}
@@ -163,20 +163,20 @@ def _described(
     def place(name: Any) -> str | int:
         return int(name) if reading.header is False else str(name)
 
-    found: dict[str, Any] = {"target": place(target)}
+    entry: dict[str, Any] = {"target": place(target)}
     remarks = []
     if ((used["holds"] == "words") & (used["role"] == "feature")).any():
-        found["categorical"] = reading.categorical or "one_hot"
+        entry["categorical"] = reading.categorical or "one_hot"
     gaps = used[used["n_missing"] > 0]
     if len(gaps):
         missing = dict(zip(gaps["name"], gaps["n_missing"], strict=True))
         words = gaps[(gaps["holds"] == "words") & (gaps["n_distinct"] == 1)]
-        found["missing"] = reading.missing or ("word" if len(words) else "mean")
-        if found["missing"] == "word":
+        entry["missing"] = reading.missing or ("word" if len(words) else "mean")
+        if entry["missing"] == "word":
             remarks.append(
                 "# An empty cell among words is the word `missing`; `missing: mean` fills it instead."
             )
-        how = f"`missing: {found['missing']}` {FILLED[found['missing']]}"
+        how = f"`missing: {entry['missing']}` {FILLED[entry['missing']]}"
         if labels := missing.pop(target, 0):
             remarks.append(f"# Missing labels are not filled: {counted(labels, 'rows')} left out.")
         if missing:
@@ -184,8 +184,8 @@ def _described(
     if left_out:
         reasons = "; ".join(f"{name} ({why})" for name, why in left_out.items())
         remarks.append(f"# Left out (`drop`): {reasons}. `--set 'drop=[]'` keeps all columns.")
-        found["drop"] = [*map(place, left_out), *(reading.drop or [])]
-    return found, remarks
+        entry["drop"] = [*map(place, left_out), *(reading.drop or [])]
+    return entry, remarks
 
 
 def check_target(raw: Raw, target: str | None, task: str | None) -> None:
@@ -228,7 +228,7 @@ def config_text(
         title=in_yaml(raw.name.replace("$", " ").replace(chr(92), " ")),
         dataset=in_yaml(dict(dataset)), protocol=in_yaml({"scale": scale, **protocol}),
         gamma=_gamma(raw), map="random_fourier" if sparse else "orf",
-        size=int(np.clip(n_train // 4 // 50 * 50, SMALLEST_MAP, 1000)),
+        D=int(np.clip(n_train // 4 // 50 * 50, SMALLEST_MAP, 1000)),
         chosen=chosen, mapped=mapped, exact=exact,
     )  # fmt: skip
 
@@ -315,12 +315,12 @@ RARE = 0.2  # of an equal share of the rows: with two classes a tenth
 
 
 def sentences(
-    raw: Raw, n: int, found: Advice, regret: tuple[float, tuple[float, float]], others: Mapping[str, Any]
+    raw: Raw, n: int, advice: Advice, regret: tuple[float, tuple[float, float]], others: Mapping[str, Any]
 ) -> list[str]:
     """Return the advice for n training rows, what it costs, its regret, and by how much others lose more."""
     linear = "ridge regression" if raw.task == "regression" else "Newton's linear SVM"
-    use = f"the Gaussian kernel, the map {in_yaml(found.entry)}, and {linear}"
-    if found.entry is None:
+    use = f"the Gaussian kernel, the map {in_yaml(advice.entry)}, and {linear}"
+    if advice.entry is None:
         use = f"{linear} on the scaled features: no map of the rule fits the rows and the budget"
     mean, (low, high) = regret
     told = "; ".join(f"{rule} {_more(*more)}" for rule, more in others.items())
@@ -328,7 +328,7 @@ def sentences(
         f"{raw.name}: {counted(n, 'training rows')}, {counted(raw.n_features, 'features')}, {raw.task}.",
         *imbalance(raw),
         f"Use {use}.",
-        f"Expect about {_time(found.seconds)} of CPU time to map and train, by the rows of {found.like}.",
+        f"Expect about {_time(advice.seconds)} of CPU time to map and train, by the rows of {advice.like}.",
         f"Why: this is a rule of thumb ({RULE}). Within 0.1 to 30 s it lost {mean:.0%} of the best gain over "
         f"the linear model (95% CI {low:.0%} to {high:.0%}), on average over the data sets of the study "
         f"({PAGE}).",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.dataset import Dataset
-from kfeat.experiments.foreign import dense
+from kfeat.experiments.adapters import dense
 from kfeat.own.model import KernelModel
 
 MOST, FEWEST = 2_000, 100  # held-out rows in which columns are shuffled
@@ -20,7 +20,7 @@ REPEATS = 5  # times that a column is shuffled, where there is time
 
 
 @dataclass(frozen=True)
-class Evidence:
+class HeldOutAnswers:
     """What a trained method answers on n held-out rows.
 
     `known` and `predicted` are positions among the `classes`, or targets and values of a regression, which
@@ -37,24 +37,26 @@ class Evidence:
     n_shuffled: int
 
 
-def evidence(model: KernelModel, data: Dataset, metric: Any, seconds: float, seed: int) -> Evidence:
-    """Return the evidence for a model on the test rows of unscaled data; importances take the `seconds`."""
+def held_out_answers(
+    model: KernelModel, data: Dataset, metric: Any, seconds: float, seed: int
+) -> HeldOutAnswers:
+    """Return what a model answers on the test rows of unscaled data; importances take the `seconds`."""
 
     def answer(X: Any, method: str) -> Any:
         return model.predict_prepared(model.preparation_.block(X), method)
 
-    held = metric.held(partial(answer, data.X_test), data.y_test)
+    answers = metric.held(partial(answer, data.X_test), data.y_test)
     classes, probabilities, n = [], None, 0
     importances = dict[str, tuple[float, float]]()
     if metric.labels is not None:
         classes = [data.label_names[int(k)] if data.label_names else str(k) for k in metric.labels]
         with suppress(ValueError):  # of too few rows of a class, where they are learnt from these rows
-            probabilities = held.predict_proba(None)
+            probabilities = answers.predict_proba(None)
     if probabilities is not None and probabilities.shape[1] != len(classes):
         probabilities = None
     with suppress(ValueError):  # of a metric that some rows have no value of
         importances, n = importances_of(answer, model, data, metric, seconds, seed)
-    return Evidence(classes, held.y, held.predict(None), probabilities, importances, n)
+    return HeldOutAnswers(classes, answers.y, answers.predict(None), probabilities, importances, n)
 
 
 def importances_of(

@@ -33,7 +33,7 @@ from kfeat.own.candidates import (
     FIRST_SIZE,
     SIZE,
     Candidate,
-    Facts,
+    DataFacts,
     advised,
     draw,
     drawn,
@@ -80,7 +80,7 @@ class Scored:
         chosen = {
             "scale": candidate.scale,
             "gamma": candidate.kernel.get("gamma"),
-            "D": candidate.size or None,
+            "D": candidate.D or None,
             "alpha" if candidate.loss == "squares" else "C": self.value or None,
         }
         given = {name: value for name, value in chosen.items() if value is not None}
@@ -97,7 +97,7 @@ class Scored:
     @property
     def has_enough_rows(self) -> bool:
         """Whether a map has a hundred rows for each feature: more would hardly change its score."""
-        return 0 < ENOUGH * self.candidate.size <= self.n
+        return 0 < ENOUGH * self.candidate.D <= self.n
 
 
 Step = tuple[Candidate, int, Scored | None]  # the next candidate, its rows, and its last score
@@ -108,7 +108,7 @@ def slack(metric: str, score: float) -> float:
     return 2 * NEAR * abs(score) if metric.startswith("neg_") else NEAR
 
 
-def effort(n: float, size: int, exact: bool, regression: bool) -> float:
+def effort(n: float, D: int, exact: bool, regression: bool) -> float:
     """Return the time of training on n rows, up to a factor that depends on the data and the method.
 
     Kernel ridge regression takes n^2.3; an SVM n^1.5 while it has its whole Gram matrix, and n^2.1 on more
@@ -116,7 +116,7 @@ def effort(n: float, size: int, exact: bool, regression: bool) -> float:
     decompositions. In searches on six tables most predictions were within a factor of two.
     """
     if not exact:
-        return n * (size**2 + 1000 * size) + 10 * size**3 if size else n
+        return n * (D**2 + 1000 * D) + 10 * D**3 if D else n
     return float(n**2.3 if regression else min(n, MOST_GRAM) ** 1.5 * max(n / MOST_GRAM, 1) ** 2.1)
 
 
@@ -129,25 +129,25 @@ def path_time(candidate: Candidate, n_values: int) -> float:
     return 1.0 if candidate.loss == "squares" and not candidate.exact else (n_values + 1) / 2
 
 
-def expected(one: Scored, n: float, candidate: Candidate | None = None) -> float:
+def expected(method: Scored, n: float, candidate: Candidate | None = None) -> float:
     """Return how many seconds a value of C or alpha takes on n rows, of this or of another candidate."""
 
     def takes(this: Candidate, rows: float) -> float:
-        return effort(rows, this.size, this.exact, this.loss == "squares")
+        return effort(rows, this.D, this.exact, this.loss == "squares")
 
-    return one.seconds * takes(candidate or one.candidate, n) / takes(one.candidate, one.n)
+    return method.seconds * takes(candidate or method.candidate, n) / takes(method.candidate, method.n)
 
 
-def like(one: Scored, candidate: Candidate) -> Scored:
+def like(method: Scored, candidate: Candidate) -> Scored:
     """Return what another candidate is expected to take on the same rows, by the time of its kin."""
-    turned = {one.candidate.loss, candidate.loss} == {"squares", "huber"}  # from alpha to C, or back
-    value = 1 / one.value if turned and one.value else one.value
-    return replace(one, candidate=candidate, value=value, seconds=expected(one, one.n, candidate))
+    turned = {method.candidate.loss, candidate.loss} == {"squares", "huber"}  # from alpha to C, or back
+    value = 1 / method.value if turned and method.value else method.value
+    return replace(method, candidate=candidate, value=value, seconds=expected(method, method.n, candidate))
 
 
-def training(one: Scored, n: int) -> float:
+def training(method: Scored, n: int) -> float:
     """Return about how many seconds a candidate takes to train on n rows; a fold trains on two thirds."""
-    return expected(one, 1.5 * n) / max(len(one.folds), 1)
+    return expected(method, 1.5 * n) / max(len(method.folds), 1)
 
 
 def rungs(n_train: int, rarest: int) -> list[int]:
@@ -174,21 +174,25 @@ def next_up(
     """
     for best in (False, True):
         for n, above in reversed(list(pairwise(sizes))):
-            up = {one.candidate for one in scored if one.n == above or (one.n == n and one.has_enough_rows)}
+            up = {
+                method.candidate
+                for method in scored
+                if method.n == above or (method.n == n and method.has_enough_rows)
+            }
             for exact in (True, False):
                 good = leaders(scored, n, exact)
-                able = [one for one in good if one.candidate in up or fits(one, above, best)]
-                for one in able[: 1 if best else None]:
-                    if one.candidate not in up:
-                        return one.candidate, above, one
+                able = [method for method in good if method.candidate in up or fits(method, above, best)]
+                for method in able[: 1 if best else None]:
+                    if method.candidate not in up:
+                        return method.candidate, above, method
     return None
 
 
 def leaders(scored: Sequence[Scored], n: int, exact: bool) -> list[Scored]:
     """Return the best third of a kind on n rows, the best first."""
-    kind = [one for one in scored if one.n == n and one.candidate.exact == exact]
-    best = sorted(kind, key=lambda one: (-one.score, one.candidate.size))[: ceil(len(kind) / ETA)]
-    return [one for one in best if not one.reason]
+    kind = [method for method in scored if method.n == n and method.candidate.exact == exact]
+    best = sorted(kind, key=lambda method: (-method.score, method.candidate.D))[: ceil(len(kind) / ETA)]
+    return [method for method in best if not method.reason]
 
 
 def winner(scored: Iterable[Scored]) -> Scored | None:
@@ -199,11 +203,11 @@ def winner(scored: Iterable[Scored]) -> Scored | None:
     the one with the fewest features wins, and an exact method before all maps; times would not be
     reproducible.
     """
-    good = [one for one in scored if not one.reason]
-    least = max((one.n for one in good if not one.candidate.linear), default=0) // ETA
+    good = [method for method in scored if not method.reason]
+    least = max((method.n for method in good if not method.candidate.linear), default=0) // ETA
 
-    def score(one: Scored) -> tuple[float, float]:
-        return one.score - (one.sd if one.n < least else 0.0), -one.candidate.size
+    def score(method: Scored) -> tuple[float, float]:
+        return method.score - (method.sd if method.n < least else 0.0), -method.candidate.D
 
     return max(good, key=score, default=None)
 
@@ -246,7 +250,7 @@ class SearchResult:
     train a candidate for which there is no time on all of them.
     """
 
-    facts: Facts
+    facts: DataFacts
     scored: Sequence[Scored]
     best: Scored
     own: Sequence[Candidate] = ()
@@ -269,19 +273,19 @@ class SearchResult:
 
         lines = [
             {
-                "method": one.candidate.name,
-                "scale": one.candidate.scale,
-                "gamma": one.candidate.kernel.get("gamma"),
-                "n_components": one.candidate.size,
-                "loss": one.candidate.loss,
-                "C or alpha": one.value,
-                "rows": one.n,
-                self.facts.metric: one.score,
-                "sd": one.sd,
-                "seconds": one.seconds,
-                "reason": one.reason,
+                "method": method.candidate.name,
+                "scale": method.candidate.scale,
+                "gamma": method.candidate.kernel.get("gamma"),
+                "n_components": method.candidate.D,
+                "loss": method.candidate.loss,
+                "C or alpha": method.value,
+                "rows": method.n,
+                self.facts.metric: method.score,
+                "sd": method.sd,
+                "seconds": method.seconds,
+                "reason": method.reason,
             }
-            for one in sorted(self.scored, key=lambda one: -one.score)
+            for method in sorted(self.scored, key=lambda method: -method.score)
         ]
         return pd.DataFrame(lines)
 
@@ -303,48 +307,54 @@ class SearchResult:
     @property
     def trained(self) -> Scored:
         """The best; if its training failed, the best of those that were trained."""
-        done = [one for one, row in self.tests.items() if "score" in row]
+        done = [method for method, row in self.tests.items() if "score" in row]
         failed = "failed" in self.tests.get(self.best, {})
-        return max(done, key=lambda one: one.score) if failed and done else self.best
+        return max(done, key=lambda method: method.score) if failed and done else self.best
 
     @property
     def kernel_method(self) -> Scored | None:
         """The best kernel method, on any number of rows, whether there is time to train it or not."""
-        kernel = [one for one in self.scored if not one.reason and not one.candidate.linear]
-        return max(kernel, key=lambda one: one.score, default=None)
+        kernel = [method for method in self.scored if not method.reason and not method.candidate.linear]
+        return max(kernel, key=lambda method: method.score, default=None)
 
     @property
     def linear(self) -> Scored | None:
         """The linear model on as many rows as the best."""
-        return winner(one for one in self.scored if one.n >= self.best.n and one.candidate.linear)
+        return winner(method for method in self.scored if method.n >= self.best.n and method.candidate.linear)
 
-    def near(self, one: Scored) -> bool:
+    def near(self, method: Scored) -> bool:
         """Return whether a candidate is within half a point of the best."""
-        return not one.reason and one.score >= self.best.score - slack(self.facts.metric, self.best.score)
+        return not method.reason and method.score >= self.best.score - slack(
+            self.facts.metric, self.best.score
+        )
 
     @property
     def before(self) -> Scored | None:
         """The best of the config's own candidates on as many rows as the best."""
-        return winner(one for one in self.scored if one.n >= self.best.n and one.candidate in self.own)
+        return winner(
+            method for method in self.scored if method.n >= self.best.n and method.candidate in self.own
+        )
 
     @property
     def exact(self) -> Scored | None:
         """The best exact method on the largest rung that one reached."""
-        return winner(one for one in self.scored if one.candidate.exact)
+        return winner(method for method in self.scored if method.candidate.exact)
 
     @property
     def quick(self) -> Scored | None:
         """The map with the fewest features within half a point of the best on its rows."""
-        maps = [one for one in self.scored if not one.candidate.exact and self.near(one)]
-        rows = [one for one in maps if one.n >= self.best.n]
-        return min(rows, key=lambda one: (one.candidate.size, -one.score), default=None)
+        maps = [method for method in self.scored if not method.candidate.exact and self.near(method)]
+        rows = [method for method in maps if method.n >= self.best.n]
+        return min(rows, key=lambda method: (method.candidate.D, -method.score), default=None)
 
     @property
     def quickest(self) -> Scored | None:
         """The tested candidate that predicts fastest of those within half a point of the best."""
-        rows = {one: row for one, row in self.tests.items() if "score" in row and one.n >= self.best.n}
-        good = [one for one in rows if self.near(one)]
-        return min(good, key=lambda one: rows[one]["predict"], default=None)
+        rows = {
+            method: row for method, row in self.tests.items() if "score" in row and method.n >= self.best.n
+        }
+        good = [method for method in rows if self.near(method)]
+        return min(good, key=lambda method: rows[method]["predict"], default=None)
 
 
 class Search:
@@ -375,7 +385,7 @@ class Search:
         answer = self._scorer.ask("facts", start + PATIENCE)  # this starts the process too
         if answer is None or "failed" in answer:
             raise ConfigError(f"the data cannot be used: {answer['failed'] if answer else 'no answer'}")
-        facts = self._facts = Facts(**answer)
+        facts = self._facts = DataFacts(**answer)
         self._began = monotonic() - start  # seconds; on a busy machine the closing takes longer too
         closing = max(CLOSING, self._began) if facts.n_test else 0.0
         self._end = start + self._budget - min(closing, SPARE * self._budget)
@@ -387,43 +397,47 @@ class Search:
         self._candidates([*advised(facts, ADVISED * self._budget), *own])
         best = self._best()
         if best is None:
-            reasons = {one.reason for one in self._scored()} or {"the budget ended; give a longer --budget"}
+            reasons = {method.reason for method in self._scored()} or {
+                "the budget ended; give a longer --budget"
+            }
             raise ConfigError(f"no candidate could be scored: {'; '.join(sorted(reasons)[:3])}")
         end = self._end - self._closing(best, self._rows_of(best) or best.n)
         for candidate in (linear, *own[:1]):
-            before = [one for one in self._scored() if one.candidate == candidate and not one.reason]
-            since = max(before, key=lambda one: one.n, default=None)
+            before = [
+                method for method in self._scored() if method.candidate == candidate and not method.reason
+            ]
+            since = max(before, key=lambda method: method.n, default=None)
             if since and monotonic() + self._restart + 2 * expected(since, best.n) < end:
                 self._score(candidate, best.n, since, end)
             elif not since and self._begins(candidate, best.n):
                 self._score(candidate, best.n, None, end - self._spare / 2)
         best, n_train = self._best() or best, facts.n_train
         constant = (self._scorer.ask("constant", monotonic() + PATIENCE, n=best.n) or {}).get("score", -inf)
-        good = [one for one in self._scored() if not one.reason and facts.capped]
-        rows = {one: n for one in good if (n := self._rows_of(one) or one.n) < n_train}
+        good = [method for method in self._scored() if not method.reason and facts.capped]
+        rows = {method: n for method in good if (n := self._rows_of(method) or method.n) < n_train}
         result = SearchResult(facts, self._scored(), best, own, n_kept=n_kept, constant=constant, rows=rows)
         if not facts.n_test:
             return result
-        tests = {one: self._test(one, rows.get(one)) for one in (best, result.linear) if one}
+        tests = {method: self._test(method, rows.get(method)) for method in (best, result.linear) if method}
         boosting = self._kept(digest(["boosting", best.n]), "boosting", n=best.n)
-        others = [one for one in (result.quick, result.exact) if one and one not in tests]
-        for one in others:
-            left, n = self._end - monotonic(), rows.get(one, n_train)
-            if self._tested(one, n) or self._closing(one, n) < left:
-                tests[one] = self._test(one, rows.get(one))
+        others = [method for method in (result.quick, result.exact) if method and method not in tests]
+        for method in others:
+            left, n = self._end - monotonic(), rows.get(method, n_train)
+            if self._tested(method, n) or self._closing(method, n) < left:
+                tests[method] = self._test(method, rows.get(method))
         return replace(result, tests=tests, boosting=boosting)
 
-    def _closing(self, one: Scored, n: int) -> float:
+    def _closing(self, method: Scored, n: int) -> float:
         """Return about how many seconds the training of a winner takes on n rows.
 
         Its time on the most rows tells. It learns probabilities too if there is no test, and reads the data
         again if n is not all rows.
         """
         tested, regression = self._facts.n_test > 0, self._facts.task == "regression"
-        more = self._began * (n < self._facts.n_train) if tested else one.seconds * (not regression)
-        return LONGER * training(self._latest.get(one.candidate, one), n) + more
+        more = self._began * (n < self._facts.n_train) if tested else method.seconds * (not regression)
+        return LONGER * training(self._latest.get(method.candidate, method), n) + more
 
-    def _rows_of(self, one: Scored, later: float = 0.0) -> int:
+    def _rows_of(self, method: Scored, later: float = 0.0) -> int:
         """Return on how many rows there is time to train a candidate, so many seconds later; 0 without.
 
         These are as many as it was scored on, or more, up to all; more need time to spare, since their time
@@ -433,31 +447,33 @@ class Search:
         """
         left = self._end - monotonic() - later
         left = left if self._facts.n_test else max(left, SPARE * self._budget)
-        seconds = {n: self._closing(one, n) for n in self._ends(one) if not self._tested(one, n)}
-        fits = [n for n in seconds if seconds[n] < (left if n == one.n else SURE * left)]
-        fits += [n for n in self._ends(one) if n not in seconds]
-        if not fits and one in self._earlier:
-            fits = [n for n in seconds if seconds[n] < one.budget]
+        seconds = {n: self._closing(method, n) for n in self._ends(method) if not self._tested(method, n)}
+        fits = [n for n in seconds if seconds[n] < (left if n == method.n else SURE * left)]
+        fits += [n for n in self._ends(method) if n not in seconds]
+        if not fits and method in self._earlier:
+            fits = [n for n in seconds if seconds[n] < method.budget]
         return max(fits, default=0)
 
-    def _ends(self, one: Scored) -> list[int]:
+    def _ends(self, method: Scored) -> list[int]:
         """Return on how many rows a candidate may be trained: all, as many as its own, and some between."""
         most = self._facts.n_train
         parts = range(ENDS + 1) if self._facts.capped else [ENDS]
-        return [round(one.n * (most / one.n) ** (part / ENDS)) for part in parts]
+        return [round(method.n * (most / method.n) ** (part / ENDS)) for part in parts]
 
     def _best(self) -> Scored | None:
         """Return the best of those that there is time to train; else what trains fastest."""
-        scored = [one for one in self._scored() if not one.reason]
-        able = [one for one in scored if self._rows_of(one)]
-        return winner(able) or min(scored, key=lambda one: self._closing(one, one.n), default=None)
+        scored = [method for method in self._scored() if not method.reason]
+        able = [method for method in scored if self._rows_of(method)]
+        return winner(able) or min(scored, key=lambda method: self._closing(method, method.n), default=None)
 
     @property
     def _search_end(self) -> float:
         """When the last candidate must be scored, so that the best can be trained."""
         best, most = self._best(), KEPT * self._budget
         closings = [self._closing(best, n) for n in self._ends(best)] if best else [0.0]
-        return self._end - self._spare - max((one for one in closings if one < most), default=most)
+        return (
+            self._end - self._spare - max((closing for closing in closings if closing < most), default=most)
+        )
 
     def _candidates(self, first: Sequence[Candidate]) -> None:
         """Score candidates until time is over or nothing gets better, first those that may go up a rung."""
@@ -469,9 +485,10 @@ class Search:
             scored, best = self._scored(), self._best()
             if best and best.score > top + GAIN * slack(facts.metric, best.score):
                 top, stale = best.score, 0
-            known = {one.candidate for one in scored}
-            rows = {one: next((n for n in sizes if n >= one.size), sizes[-1]) for one in first}
-            waiting = [one for one in first if one not in known and self._begins(one, rows[one])]
+            known = {method.candidate for method in scored}
+            rows = {candidate: next((n for n in sizes if n >= candidate.D), sizes[-1]) for candidate in first}
+            waiting = [candidate for candidate in first if candidate not in known]
+            waiting = [candidate for candidate in waiting if self._begins(candidate, rows[candidate])]
             begun = new >= n_first or monotonic() >= first_end
             up = next_up(scored, sizes, self._fits) or self._next_map(scored)
             if up is not None and begun:
@@ -481,7 +498,7 @@ class Search:
             elif new >= MOST:
                 return
             else:
-                exact = next((one for one in known if one.exact), None)
+                exact = next((candidate for candidate in known if candidate.exact), None)
                 draws = self._begins(exact, sizes[0]) if exact else self._in_time(self._began / 2, 1.0)
                 step = best and begun and self._next_step(best, scored)
                 if step and (new % 2 or not draws):
@@ -500,16 +517,18 @@ class Search:
         """
         begun: dict[Any, int] = {}
         sizes = self._sizes
-        for one in sorted(scored, key=lambda one: one.candidate.size):
-            begun[_without_size(one.candidate)] = one.candidate.size
+        for method in sorted(scored, key=lambda method: method.candidate.D):
+            begun[_without_size(method.candidate)] = method.candidate.D
         second = sizes[:2][-1]
-        reached = max((one.n for one in scored if one.candidate.exact and not one.reason), default=second)
+        reached = max(
+            (method.n for method in scored if method.candidate.exact and not method.reason), default=second
+        )
         for n in [n for n in reversed(sizes) if n >= min(reached, second)]:
-            for one, size in product(leaders(scored, n, exact=True), (SIZE, FIRST_SIZE)):
-                for candidate in maps_of(one.candidate, self._facts, max(n, second), size):
+            for method, D in product(leaders(scored, n, exact=True), (SIZE, FIRST_SIZE)):
+                for candidate in maps_of(method.candidate, self._facts, max(n, second), D):
                     if not any(begun.values()):
-                        return maps_of(one.candidate, self._facts, second, FIRST_SIZE)[0], second, None
-                    new = begun.get(_without_size(candidate), 0) < candidate.size / 2
+                        return maps_of(method.candidate, self._facts, second, FIRST_SIZE)[0], second, None
+                    new = begun.get(_without_size(candidate), 0) < candidate.D / 2
                     if new and self._begins(candidate, max(n, second)):
                         return candidate, max(n, second), None
         return None
@@ -519,18 +538,18 @@ class Search:
 
         The best of another kind of map gets more features too, since some kinds need more and take less time.
         """
-        done, facts = {(one.candidate, one.n) for one in scored}, self._facts
+        done, facts = {(method.candidate, method.n) for method in scored}, self._facts
         steps = [(best, candidate) for candidate in neighbours(best.candidate, facts)]
-        others = [one for one in scored if one.n >= best.n // ETA and one.candidate.map]
-        for name in dict.fromkeys(one.candidate.name for one in others):
-            start = winner(one for one in others if one.candidate.name == name)
+        others = [method for method in scored if method.n >= best.n // ETA and method.candidate.map]
+        for name in dict.fromkeys(method.candidate.name for method in others):
+            start = winner(method for method in others if method.candidate.name == name)
             if start and name != best.candidate.name:
-                most = 4 * max(best.candidate.size, SIZE)
+                most = 4 * max(best.candidate.D, SIZE)
                 steps += [(start, larger) for larger in larger_maps(start.candidate, facts, most)]
         for start, candidate in sorted(steps, key=_keeps_size_and_target):
             since = like(start, candidate)
             for n in (start.n, *(n for n in self._sizes if n == start.n // ETA)):
-                if (candidate, n) in done or n < candidate.size:
+                if (candidate, n) in done or n < candidate.D:
                     break
                 if self._fits(since, n):
                     return candidate, n, since
@@ -547,24 +566,24 @@ class Search:
         """
         kind = candidate.exact, candidate.linear
         kin = [
-            one
-            for one in self._scored()
-            if (one.candidate.exact, one.candidate.linear) == kind and not one.reason
+            method
+            for method in self._scored()
+            if (method.candidate.exact, method.candidate.linear) == kind and not method.reason
         ]
         if not kin:
-            return candidate.size <= FIRST_SIZE and self._in_time(self._began / 2, 1.0)
-        nearest = min(kin, key=lambda one: abs(log(one.n / n)))
+            return candidate.D <= FIRST_SIZE and self._in_time(self._began / 2, 1.0)
+        nearest = min(kin, key=lambda method: abs(log(method.n / n)))
         seconds = expected(nearest, n, candidate) * path_time(candidate, len(PATHS["C", candidate.exact]))
         return self._in_time(seconds * (1 if nearest.candidate.name == candidate.name else 2), ONE_CANDIDATE)
 
-    def _fits(self, one: Scored, n: int, best: bool = True) -> bool:
+    def _fits(self, method: Scored, n: int, best: bool = True) -> bool:
         """Return whether there is most likely time for a candidate on n rows; the `best` may take more.
 
         What there would be no time to train may take less: an exact method, as a guide to maps.
         """
-        seconds = expected(one, n)
-        closes = self._rows_of(replace(one, n=n, seconds=seconds), later=seconds + self._spare)
-        most = QUICK if not best else ONE_CANDIDATE if closes else GUIDE * one.candidate.exact
+        seconds = expected(method, n)
+        closes = self._rows_of(replace(method, n=n, seconds=seconds), later=seconds + self._spare)
+        most = QUICK if not best else ONE_CANDIDATE if closes else GUIDE * method.candidate.exact
         return self._in_time(seconds, most)
 
     def _score(
@@ -599,9 +618,9 @@ class Search:
             self._say(_of_row(row), best)
         return row
 
-    def _note(self, one: Scored) -> None:
-        if not one.reason and one.n >= self._latest.get(one.candidate, one).n:
-            self._latest[one.candidate] = one
+    def _note(self, method: Scored) -> None:
+        if not method.reason and method.n >= self._latest.get(method.candidate, method).n:
+            self._latest[method.candidate] = method
 
     def _keep(self, key: str, row: Row) -> Row:
         self._rows[key] = row
@@ -613,18 +632,18 @@ class Search:
         rows = [row for row in self._rows.values() if "candidate" in row]
         return [_of_row(row) for row in rows if row.get("limit", inf) >= self._longest]
 
-    def _test(self, one: Scored, rows: int | None) -> Row:
+    def _test(self, method: Scored, rows: int | None) -> Row:
         """Return a candidate's result on the test rows, trained on all training rows or on so many."""
-        question = {"candidate": one.candidate, "value": one.value, "rows": rows}
-        return self._kept(self._test_key(one, rows), "test", **question)
+        question = {"candidate": method.candidate, "value": method.value, "rows": rows}
+        return self._kept(self._test_key(method, rows), "test", **question)
 
-    def _test_key(self, one: Scored, rows: int | None) -> str:
-        return digest(["test", one.candidate.key, one.value, rows])
+    def _test_key(self, method: Scored, rows: int | None) -> str:
+        return digest(["test", method.candidate.key, method.value, rows])
 
-    def _tested(self, one: Scored, n: int) -> bool:
+    def _tested(self, method: Scored, n: int) -> bool:
         """Return whether a candidate has a result on the test rows after training on n rows."""
         rows = n if n < self._facts.n_train else None
-        return "score" in self._rows.get(self._test_key(one, rows)[:16], {})
+        return "score" in self._rows.get(self._test_key(method, rows)[:16], {})
 
     def _kept(self, key: str, method: str, **question: Any) -> Row:
         """Return an answer, perhaps of an earlier call; nothing without time."""
@@ -647,7 +666,7 @@ def _of_row(row: Row) -> Scored:
 
 def _keeps_size_and_target(step: tuple[Scored, Candidate]) -> bool:
     before, after = step[0].candidate, step[1]
-    return (before.size, before.target) == (after.size, after.target)
+    return (before.D, before.target) == (after.D, after.target)
 
 
 def _without_size(candidate: Candidate) -> str:

@@ -35,10 +35,10 @@ from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.clock import environment
 from kfeat.experiments.component import Component, map_components, read_component
 from kfeat.experiments.config import Experiment
+from kfeat.experiments.engine import physical_cores
 from kfeat.experiments.names import experiment_name
 from kfeat.experiments.plan import Trial, digest
 from kfeat.experiments.run import planned
-from kfeat.experiments.schedule import physical_cores
 from kfeat.experiments.trial import estimators, features, load_data
 from kfeat.kernels.base import Estimator, canonical
 from kfeat.own.bench import (
@@ -50,7 +50,7 @@ from kfeat.own.bench import (
     metric_of,
     protocol_under,
 )
-from kfeat.own.candidates import Candidate, Entry, boosting_model, linear_model, model_of, solver_of
+from kfeat.own.candidates import Candidate, ConfigEntry, boosting_model, linear_model, model_of, solver_of
 from kfeat.own.model import KernelModel, judged, save_model, scores_of, without_zeros
 from kfeat.own.new_config import DENSE_VALUES, default_metric, enough_rows
 from kfeat.own.search import Scored, Search, SearchResult, effort
@@ -148,11 +148,11 @@ def train(
     if probabilities and data.task == "regression":
         raise ConfigError("--probabilities: a regression has none; leave the option out")
     # Of a large map a fuller sample, so that it has two rows for each column.
-    size = getattr(feature_map, "n_components", None) or 0
-    every = min(EVERY, len(y) // (2 * max(size, 1)))
+    D = getattr(feature_map, "n_components", None) or 0
+    every = min(EVERY, len(y) // (2 * max(D, 1)))
     if say and len(y) >= LONG and every > 1:
         with suppress(KfeatError, ValueError), warnings.catch_warnings(action="ignore"):  # of too few rows
-            method = size, trial.exact, data.task == "regression"
+            method = D, trial.exact, data.task == "regression"
             growth = effort(len(y), *method) / effort(len(y) / every, *method)
             say(growth * seconds_on(slice(None, None, every)))
     seconds = seconds_on(slice(None))
@@ -225,8 +225,8 @@ class Setup:
     experiment: Experiment
     trial: Trial
     n_train: int
-    kernels: list[Entry]
-    maps: list[Entry]
+    kernels: list[ConfigEntry]
+    maps: list[ConfigEntry]
     options: dict[str, Any]  # of the config's solver, which every candidate's solver has too
     metric: str
     why: str  # the metric is not the usual one

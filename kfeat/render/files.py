@@ -6,7 +6,8 @@ from pathlib import Path
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.judgement import Evidence, judge_experiment
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.row import Row, write_rows
+from kfeat.experiments.row import Row
+from kfeat.experiments.store import write_rows
 from kfeat.files import replacing_together
 from kfeat.render.report import render, render_csv
 from kfeat.render.verdicts import verdicts_markdown

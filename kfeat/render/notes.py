@@ -13,9 +13,9 @@ from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import SCORE, Quantity, at
 from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.render.numbers import BUSY, MISSING, RAISED, UNCONVERGED, factor_text, with_unit
 from kfeat.render.paper_table import Ratio, paper_table_notes, shown
 from kfeat.render.switches import ranking_notes
-from kfeat.render.table import BUSY, MISSING, RAISED, UNCONVERGED, factor_text, with_unit
 from kfeat.text import counted
 
 BOUND = "after >: the time limit, in CPU seconds of the trial's own work, at which it was stopped."
@@ -85,17 +85,17 @@ def scores(cells: Sequence[Cell]) -> list[Quantity]:
     return list(dict.fromkeys(cell.named(SCORE) for cell in with_rows))
 
 
-def less(experiment: Experiment, cells: Sequence[Cell]) -> dict[str, dict[Cell, Cell]]:
-    """Return the references of the cells by the title of the column of differences, such as `less ORF`."""
+def reference_columns(experiment: Experiment, cells: Sequence[Cell]) -> dict[str, dict[Cell, Cell]]:
+    """Return the references of the cells by the title of the column of differences, such as `minus ORF`."""
     of = references(experiment, cells)
     chosen = {*of.values()}
-    names = Names(cells, ["n_components"] if len({cell.size for cell in chosen}) > 1 else ())
+    names = Names(cells, ["n_components"] if len({cell.D for cell in chosen}) > 1 else ())
     titles = {names.method(cell) for cell in chosen}
-    return {f"less {titles.pop() if len(titles) == 1 else 'reference'}": of} if of else {}
+    return {f"minus {titles.pop() if len(titles) == 1 else 'reference'}": of} if of else {}
 
 
 def difference(cell: Cell, reference: Cell | None) -> Ratio:
-    """Return the score of a cell less its reference's, with the interval if any of the two varies."""
+    """Return the score of a cell minus its reference's, with the interval if any of the two varies."""
     if reference is None or reference is cell or cell.score is None or reference.score is None:
         return Ratio(Shown(None))
     number = cell.score.mean - reference.score.mean
@@ -107,12 +107,12 @@ def difference(cell: Cell, reference: Cell | None) -> Ratio:
 def of_differences(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return what the differences from the references are, and by which interval."""
     names, lines = Names(cells), []
-    for title, of in less(experiment, cells).items():
+    for title, of in reference_columns(experiment, cells).items():
         known = [cell for cell in of if difference(cell, of[cell]).interval]
         welch = [f"'{names.of(cell)}'" for cell in known if not paired(cell, of[cell])]
         kinds = ["from pairs of runs with the same split or features"] * (len(welch) < len(known))
         kinds += [f"Welch's for {', '.join(welch)}" if kinds else "Welch's"] * bool(welch)
-        text = f"the score less the reference's, of several that of the same size ({MISSING} if none fits)"
+        text = f"the score minus the reference's; of several, that of the same size ({MISSING} if none fits)"
         intervals = f"; in brackets its 95 % interval, {'; '.join(kinds)}" * bool(kinds)
         lines.append(f"{title}: {text}{intervals}.")
     return lines

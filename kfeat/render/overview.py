@@ -20,7 +20,8 @@ from kfeat.analysis.numbers import COMPATIBLE, REGRESSED, Reproduction
 from kfeat.analysis.statistics import Summary, welch_half_width
 from kfeat.experiments.paper import Reported, ReportedNumber
 from kfeat.experiments.row import wall_seconds
-from kfeat.render.table import MISSING, Table, paragraph, readable, time
+from kfeat.render.numbers import MISSING, time
+from kfeat.render.table import Table, paragraph, readable
 from kfeat.render.verdicts import explanation_of
 from kfeat.text import counted
 

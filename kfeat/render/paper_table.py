@@ -19,7 +19,8 @@ from kfeat.experiments.plan import every_trial
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.run import neighbour_path
 from kfeat.experiments.selectors import matches, quantity_named
-from kfeat.render.table import BUSY, MISSING, RAISED, UNCONVERGED, Table, factor_text, time, with_unit
+from kfeat.render.numbers import BUSY, MISSING, RAISED, UNCONVERGED, factor_text, time, with_unit
+from kfeat.render.table import Table
 
 
 def shown(number: Shown, form: Callable[[float | None], str]) -> str:
@@ -79,7 +80,7 @@ def ratio(over: Cell | None, under: Cell | None, name: str) -> Ratio:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenCells:
     """What a column shows in one setting: its cell, and the one it is compared with; None if not planned."""
 
     cell: Cell | None
@@ -107,7 +108,7 @@ def paper_table(layout: TableLayout, cells: Sequence[Cell]) -> Table:
     return Table(headers, lines, right=range(1, len(headers)), groups=groups, group_size=len(shown))
 
 
-def choose(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, list[Choice]]:
+def choose(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, list[ChosenCells]]:
     """Return what each column shows, by the names of the lines: the settings of which any column speaks."""
     names, lines = Names(cells), []
     for peers in by_setting(cells):
@@ -121,12 +122,12 @@ def choose(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, list[Choice]
     }
 
 
-def _choice(column: Column, peers: Sequence[Cell]) -> Choice:
+def _choice(column: Column, peers: Sequence[Cell]) -> ChosenCells:
     over = None
     if column.over is not None:
         rivals = _quickest(column.over, peers) if column.quickest else peers
         over = _selected(column, "over", column.over, rivals)
-    return Choice(_selected(column, "for", column.cell, peers), over)
+    return ChosenCells(_selected(column, "for", column.cell, peers), over)
 
 
 def _quickest(selector: Mapping[str, Any], peers: Sequence[Cell]) -> Sequence[Cell]:
@@ -165,7 +166,7 @@ def _places(column: Column, shown: Sequence[str]) -> dict[int, str]:
     return places | dict(zip(free, others, strict=False))
 
 
-def _ours(choice: Choice, quantity: str, column: Column) -> str:
+def _ours(choice: ChosenCells, quantity: str, column: Column) -> str:
     """Return our number, and how many of the planned runs there are where some are missing."""
     cell, over = choice.cell, choice.over
     if cell is None:
@@ -176,7 +177,7 @@ def _ours(choice: Choice, quantity: str, column: Column) -> str:
     return f"{number} ({', '.join(counts)} runs)" if counts and number != MISSING else number
 
 
-def _paper(choice: Choice, quantity: str, column: Column, name: str, shown: Sequence[str]) -> str:
+def _paper(choice: ChosenCells, quantity: str, column: Column, name: str, shown: Sequence[str]) -> str:
     """Return what the paper prints there: a parameter as its `for` has it, since that is the paper's too."""
     if column.over is not None:
         return column.printed_ratio(name, quantity, shown) or MISSING
@@ -275,7 +276,7 @@ class PaperNumbers:
 
 def check_sizes(layout: FigureLayout, cells: Sequence[Cell]) -> None:
     """Raise ConfigError where a map has no number of features, and that is what the x axis shows."""
-    unsized = [cell.trial.map.name for cell in cells if cell.trial.map and cell.size is None]
+    unsized = [cell.trial.map.name for cell in cells if cell.trial.map and cell.D is None]
     if layout.x == "n_components" and unsized:
         raise ConfigError(
             f"figure: curves against n_components need that number of every map, and {unsized[0]} has none; "

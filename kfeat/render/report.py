@@ -14,23 +14,13 @@ from kfeat.experiments.layout import TableLayout
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
 from kfeat.experiments.selectors import matches
-from kfeat.render.notes import cautions, difference, less, notes, of_differences, scores
+from kfeat.render.markup import latex, markdown
+from kfeat.render.notes import cautions, difference, notes, of_differences, reference_columns, scores
+from kfeat.render.numbers import MISSING, UNCONVERGED, factor_text, seconds_text, with_unit
 from kfeat.render.paper_table import Ratio, marked, paper_table, ratio, ratio_columns, shown
 from kfeat.render.switches import ranking
-from kfeat.render.table import (
-    MISSING,
-    UNCONVERGED,
-    Bold,
-    Table,
-    bullets,
-    factor_text,
-    latex,
-    markdown,
-    paragraph,
-    seconds_text,
-    with_unit,
-)
-from kfeat.text import plain
+from kfeat.render.table import Bold, Table, bullets, paragraph
+from kfeat.text import counted, plain
 
 # From so many lines on, the cells of each setting have a table of their own.
 LONG = 40
@@ -58,8 +48,8 @@ def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int
     title = experiment.title
     if style == "latex":
         counts = [len(cell.rows) for cell in cells if cell.rows] or [0]
-        runs = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{max(counts)}"
-        spread = f"Mean ± standard deviation over {runs} runs; bold: the best map."
+        runs = f"{min(counts)} to " * (min(counts) < max(counts)) + counted(max(counts), "runs")
+        spread = f"Mean ± standard deviation over {runs}; bold: the best map."
         about = " ".join([spread, *of_differences(experiment, cells)])
         captioned = [(title, table) for table in tables]
         captioned += [(". ".join(filter(None, (title, place, about))), table) for place, table in all_cells]
@@ -136,7 +126,7 @@ def records(experiment: Experiment, cells: Sequence[Cell], spread: bool = False)
 
     With `spread`, seconds have their standard deviation, for which a terminal is too narrow.
     """
-    kinds, names, of = scores(cells), Names(cells), less(experiment, cells)
+    kinds, names, of = scores(cells), Names(cells), reference_columns(experiment, cells)
     whole = [_record(cell, names, peers, kinds, spread, of) for peers in by_setting(cells) for cell in peers]
     values = {key: {record[key] for record in whole} for key in (whole[0] if whole else ())}
     hidden = {key for key in _PLACE if len(values[key]) == 1} if whole else set()
@@ -169,7 +159,7 @@ def _record(
         "kernel": names.kernel(cell),
         "method": names.in_setting(cell),
         **{kind.heading: score if kind == quantity else MISSING for kind in kinds},
-        **{title: _less(cell, of.get(cell), quantity) for title, of in references.items()},
+        **{title: _difference(cell, of.get(cell), quantity) for title, of in references.items()},
         "paper": quantity.text(theirs.mean, theirs.sd) if theirs else MISSING,
         "difference": quantity.change(ours.mean - theirs.mean) if ours and theirs else MISSING,
         **seconds,
@@ -186,7 +176,7 @@ def _mean(cell: Cell, name: str) -> str:
     return MISSING if mean is None else with_unit(quantity, mean)
 
 
-def _less(cell: Cell, reference: Cell | None, quantity: Quantity) -> str:
+def _difference(cell: Cell, reference: Cell | None, quantity: Quantity) -> str:
     """Return the difference from the reference with its interval: `+0.31 [-0.05, 0.67]`."""
     of = difference(cell, reference)
     number = shown(of.number, lambda value: quantity.change(value or 0.0))
@@ -208,7 +198,7 @@ def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
     """
     layout = _layout(experiment, cells)
     ratios = ratio_columns(layout, cells) if layout else {}
-    for title, of in less(experiment, cells).items():
+    for title, of in reference_columns(experiment, cells).items():
         ratios[title] = {cell: difference(cell, of[cell]) for cell in of}
     names = Names(cells)
     lines = [_flat(cell, names, peers, ratios) for peers in by_setting(cells) for cell in peers]

@@ -14,9 +14,11 @@ from kfeat.analysis.records import Record, column, columns, frame
 from kfeat.experiments.clock import MACHINE
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import QUANTITIES, SCORE
-from kfeat.experiments.row import ROWS, Row, counts_as_timed, folders_with_rows, precedence, read_rows
+from kfeat.experiments.row import Row, counts_as_timed, precedence
 from kfeat.experiments.selectors import flat, ids_beginning, learnt_values
-from kfeat.render.table import MISSING, Table, paragraph, value_text, with_unit
+from kfeat.experiments.store import ROWS, folders_with_rows, read_rows
+from kfeat.render.numbers import MISSING, value_text, with_unit
+from kfeat.render.table import Table, paragraph
 from kfeat.text import counted, plain
 
 NO_CONFIG = (
@@ -46,7 +48,9 @@ def explain_trial(prefix: str, experiments: Sequence[Experiment], out: Path, res
     has such an id, or several have.
     """
     rows = [entry for root in (out, results) for entry in _rows_beginning(root, prefix)]
-    plans = [{trial.id for trial in own_or_published(one, out, results)[0]} for one in experiments]
+    plans = [
+        {trial.id for trial in own_or_published(experiment, out, results)[0]} for experiment in experiments
+    ]
     ids = {row["id"] for _, row in rows}.union(*plans)
     (identity,) = ids_beginning([prefix], ids, f"{out}, {results} and the configs")
     own = [(folder, row) for folder, row in rows if row["id"] == identity]
@@ -148,7 +152,7 @@ def run_command(explanation: Explanation, out: Path) -> str | None:
         return None
     holders = {folder for folder, _ in explanation.rows}
     experiments = [judgement.experiment for judgement in explanation.judgements]
-    of_rows = [one for one in experiments if any(folder.match(f"*/{one.name}") for folder in holders)]
+    of_rows = [item for item in experiments if any(folder.match(f"*/{item.name}") for folder in holders)]
     words = ["kfeat", "run", (of_rows or experiments)[0].argument, "--only", explanation.identity]
     if any(folder.is_relative_to(out) for folder in holders):
         words.append("--force")

@@ -16,7 +16,8 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import Reported
 from kfeat.experiments.switches import Place, Switch, Value, choices, general
-from kfeat.render.table import MISSING, Table
+from kfeat.render.numbers import MISSING
+from kfeat.render.table import Table
 from kfeat.text import counted, plain
 
 WIDTH = 100
@@ -138,7 +139,7 @@ def _wrapped(text: str, first: str = "", others: str = "  ", width: int | None =
 
 
 @dataclass(frozen=True)
-class Choice:
+class RankedChoice:
     """A value of each ranked key, and the cells with a printed number, each compared with it.
 
     A cell without all of its runs is not compared (None).
@@ -154,7 +155,7 @@ class Choice:
         return fmean(inf if number is None else number.distance for number in self.compared)
 
 
-def ranked(experiment: Experiment, cells: Sequence[Cell]) -> list[Choice]:
+def ranked(experiment: Experiment, cells: Sequence[Cell]) -> list[RankedChoice]:
     """Return every combination of values of the ranked keys, the nearest to the printed numbers first.
 
     A cell without one of the keys counts in every combination. Raises ConfigError if there is none.
@@ -163,7 +164,7 @@ def ranked(experiment: Experiment, cells: Sequence[Cell]) -> list[Choice]:
     tried = []
     for values in dict.fromkeys(own for _, own in printed if all(own)):
         same = [cell for cell, own in printed if all(a in ("", b) for a, b in zip(own, values, strict=True))]
-        tried.append(Choice(values, same, [_compared(cell, experiment.reported) for cell in same]))
+        tried.append(RankedChoice(values, same, [_compared(cell, experiment.reported) for cell in same]))
     if not tried and not experiment.changed:
         keys = " and ".join(experiment.ranking)
         raise ConfigError(f"{experiment.path}: ranking: no cell with a printed number has {keys}")

@@ -1,30 +1,20 @@
-"""What a search has found: sentences, a table of the candidates, and a web page with figures."""
+"""What a search has found: sentences, and tables of the candidates."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from html import escape
-from itertools import cycle, zip_longest
+from collections.abc import Mapping
 from math import inf, isfinite
-from pathlib import Path
 from typing import Any
-
-import numpy as np
-import pandas as pd
 
 from kfeat.analysis.names import in_words
 from kfeat.experiments.component import read_component
-from kfeat.files import new_file
 from kfeat.own.candidates import solver_of
-from kfeat.own.report import Evidence
 from kfeat.own.search import Scored, SearchResult, training, winner
 from kfeat.own.training import Prefer, preferred
-from kfeat.render.table import MISSING, Table
-from kfeat.text import counted, plain
+from kfeat.render.numbers import MISSING
+from kfeat.render.table import Table
+from kfeat.text import counted
 
 SHOWN = 12  # lines of the terminal's table
 HEADERS = ("rows", "scale", "kernel", "map", "solver", "score", "spread", "seconds", "why not")
-WIDTH, HEIGHT = 9.6, 4.2  # of two panels, in inches
-MOST_NAMED, MOST_POINTS, LONGEST = 15, 2_000, 20  # columns or classes, points, letters of a name in a panel
 IN_PERCENT = ("accuracy", "balanced_accuracy")
 SHORT = {
     "r2": "R²",
@@ -165,9 +155,9 @@ def _names(scored: Scored) -> list[str]:
     solver = {"name": candidate.loss} if scored.reason else solver_of(candidate, scored.value, {})
     if candidate.map is not None:
         component = read_component(candidate.map, "map")
-        feature_map, size = in_words(component), component.parameters.get("n_components")
-        if size is not None and "n_components" not in component.given:  # where it is the default
-            feature_map += f" n_components={size}"
+        feature_map, D = in_words(component), component.parameters.get("n_components")
+        if D is not None and "n_components" not in component.given:  # where it is the default
+            feature_map += f" n_components={D}"
     values = [
         f"{key}={value:g}" if key in ("C", "alpha", "bias") else str(value) for key, value in solver.items()
     ]
@@ -225,169 +215,3 @@ def terminal(result: SearchResult, width: int | None) -> str:
     """Return the best candidates as a table that fits a terminal."""
     lines = [line[:-1] for line in candidates(result)[:SHOWN]]
     return Table(HEADERS[:-1], lines, range(1, 5), (0, 6, 7)).terminal(width)
-
-
-PAGE = """<!DOCTYPE html>
-<!-- {mark}` -->
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{heading}</title>
-<style>
-body {{max-width: 60rem; margin: 2rem auto; padding: 0 1rem; font-family: sans-serif; line-height: 1.4}}
-table {{display: block; overflow-x: auto; font-size: 0.85rem}}
-th, td {{padding: 0.2rem 0.6rem; border-bottom: 1px solid #ccc; vertical-align: top}}
-svg {{width: 100%; height: auto}}
-</style>
-</head>
-<body>
-<h1>{heading}</h1>
-<ul>
-{sentences}
-</ul>
-<h2>Trained on the training rows</h2>
-{tests}
-<h2>{shown}</h2>
-<div role="img" aria-label="{shown}">{figure}</div>
-<h2>All candidates</h2>
-{candidates}
-</body>
-</html>
-"""
-
-
-def write_page(
-    path: Path, mark: str, heading: str, lines: Sequence[str], result: SearchResult, evidence: Evidence | None
-) -> None:
-    """Write the `lines`, the tables and the figures as a web page that begins with `mark` in a comment.
-
-    Without evidence it has the figure of the search alone.
-    """
-    if evidence is None:
-        lines = [*lines, "The budget had no time for figures of the test rows."]
-    elif not evidence.importances:
-        lines = [*lines, "There were too few test rows, or no time, for the importance of columns."]
-    text = PAGE.format(
-        mark=mark,
-        heading=escape(plain(heading)),
-        sentences="\n".join(f"<li>{escape(plain(line))}</li>" for line in lines),
-        tests=tests(result).html(),
-        shown="The search, and the method on the test rows" if evidence else "The search",
-        figure=_figure(result, evidence),
-        candidates=Table(HEADERS, candidates(result), right=(0, 5, 6, 7)).html(),
-    )
-    with new_file(path, "the page of the search") as file:
-        file.write(text.encode())
-
-
-def _figure(result: SearchResult, evidence: Evidence | None) -> str:
-    """Return the panels as one SVG."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    from kfeat.render.figures.marks import RC, as_svg
-
-    draws: list[Callable[[Any, Evidence], None]] = []
-    if evidence is not None:
-        draws += [_confusion if evidence.classes else _residuals]
-        draws += [_calibration] * (evidence.probabilities is not None)
-        draws += [partial(_importances, metric=result.facts.metric)] * bool(evidence.importances)
-    with matplotlib.rc_context(RC):
-        lines = 1 + len(draws) // 2
-        figure = Figure(figsize=(WIDTH, HEIGHT * lines), layout="constrained")
-        first, *panels = figure.subplots(lines, 2, squeeze=False).flat
-        _search(first, result)
-        for axes, draw in zip_longest(panels, draws):
-            if draw is None or evidence is None:
-                axes.remove()
-            else:
-                draw(axes, evidence)
-        return as_svg(figure)
-
-
-def _search(axes: Any, result: SearchResult) -> None:
-    """Draw score against seconds of what was scored on the most rows, and the best in so many seconds."""
-    from kfeat.render.figures.marks import COLOURS, GREY, MARKERS, logarithmic
-
-    metric, n = result.facts.metric, result.best.n
-    factor = 100.0 if metric in IN_PERCENT else -1.0 if metric.startswith("neg_") else 1.0
-    records = [
-        (one.candidate.name.replace("_", " "), one.seconds, factor * one.score)
-        for one in result.scored
-        if not one.reason and one.n == n
-    ]
-    scored = pd.DataFrame(records, columns=["name", "seconds", "score"]).sort_values("seconds")
-    best = scored["score"].cummin() if factor < 0 else scored["score"].cummax()
-    axes.plot(scored["seconds"], best, drawstyle="steps-post", color=GREY, label="the best so far")
-    for (name, points), colour, marker in zip(scored.groupby("name"), cycle(COLOURS), cycle(MARKERS)):
-        axes.plot(points["seconds"], points["score"], marker, color=colour, label=name)
-    if isfinite(row := result.boosting.get("score", -inf)):
-        axes.axhline(factor * row, color="black", ls=":", label="boosting")
-    logarithmic(axes, "x", [*scored["seconds"]])
-    axes.set(
-        title=f"Candidates on {n:,} training rows",
-        xlabel="seconds of cross-validation, one value of C",
-        ylabel=title(metric) + " (%)" * (metric in IN_PERCENT),
-    )
-    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.2), ncols=2, fontsize=7)
-
-
-def _confusion(axes: Any, evidence: Evidence) -> None:
-    """Draw the number of rows by label and prediction."""
-    from sklearn.metrics import ConfusionMatrixDisplay
-
-    names = [shortened(name) for name in evidence.classes]
-    known = evidence.known < len(names)  # labels of test rows alone are none of the classes
-    ConfusionMatrixDisplay.from_predictions(
-        evidence.known[known], evidence.predicted[known], labels=range(len(names)), display_labels=names,
-        include_values=len(names) <= MOST_NAMED, colorbar=False, cmap="Blues", ax=axes,
-        xticks_rotation="vertical" if len(names) > 4 else "horizontal",
-    )  # fmt: skip
-    axes.grid(visible=False)
-    axes.set_title(f"Predictions of {len(evidence.known):,} rows")
-
-
-def _residuals(axes: Any, evidence: Evidence) -> None:
-    """Draw target - prediction against the prediction."""
-    from sklearn.metrics import PredictionErrorDisplay
-
-    PredictionErrorDisplay.from_predictions(
-        evidence.known, y_pred=evidence.predicted, kind="residual_vs_predicted", subsample=MOST_POINTS,
-        random_state=0, ax=axes, scatter_kwargs={"marker": ".", "alpha": 0.5},
-    )  # fmt: skip
-    axes.set_title(f"Residuals of {len(evidence.known):,} rows")
-
-
-def _calibration(axes: Any, evidence: Evidence) -> None:
-    """Draw how often a probability comes true: that of the last of two classes, else of the predicted one."""
-    from sklearn.calibration import CalibrationDisplay
-
-    assert evidence.probabilities is not None
-    two = len(evidence.classes) == 2
-    chosen = np.ones_like(evidence.known) if two else evidence.probabilities.argmax(axis=1)
-    probability = evidence.probabilities[np.arange(len(chosen)), chosen]
-    CalibrationDisplay.from_predictions(
-        evidence.known == chosen, probability, n_bins=10, strategy="quantile", ax=axes, name="held-out rows"
-    )
-    what = shortened(evidence.classes[-1]) if two else "the most probable class"
-    axes.set(title="Calibration", xlabel=f"probability of {what}", ylabel="share of rows")
-
-
-def _importances(axes: Any, evidence: Evidence, metric: str) -> None:
-    """Draw by how much the metric falls if a column is shuffled, for the columns that matter most."""
-    from kfeat.render.figures.marks import COLOURS
-
-    most = sorted(evidence.importances.items(), key=lambda item: -item[1][0])[:MOST_NAMED][::-1]
-    factor = 100.0 if metric in IN_PERCENT else 1.0
-    falls, spreads = (factor * np.array(numbers) for numbers in zip(*(pair for _, pair in most), strict=True))
-    axes.barh([shortened(name) for name, _ in most], falls, xerr=spreads, color=COLOURS[0], height=0.6)
-    axes.set(
-        title=f"Importance of columns, {evidence.n_shuffled:,} rows",
-        xlabel=f"{title(metric)} lost by shuffling the column" + " (points)" * (factor > 1),
-    )
-
-
-def shortened(name: str) -> str:
-    """Return a name for a label of an axis."""
-    return plain(name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…")

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from math import inf
 from pathlib import Path
 
 from kfeat.analysis import claims, numbers
@@ -23,7 +22,9 @@ from kfeat.analysis.numbers import (
 from kfeat.experiments.paper import PRINTED_TIMES, Explainable
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.run import other_settings
-from kfeat.render.table import MISSING, Table, factor_text, markdown_verdict, paragraph, readable, time
+from kfeat.render.markup import markdown_verdict
+from kfeat.render.numbers import MISSING, factor_text, time
+from kfeat.render.table import Table, paragraph, readable
 from kfeat.text import plain
 
 NUMBER_HEADERS = ("number", "ours", "runs", "paper", "difference", "95 % interval", "verdict", "where")
@@ -225,8 +226,7 @@ def _ratio(ratio: PrintedRatio | None) -> list[str]:
     if ratio is None or ratio.interval is None:
         return [MISSING, MISSING if ratio is None else ratio.verdict]
     low, high = ratio.interval
-    upper = "∞" if high == inf else factor_text(high)
-    return [f"{factor_text(ratio.number)} [{factor_text(low)}, {upper}]", ratio.verdict]
+    return [f"{factor_text(ratio.number)} [{factor_text(low)}, {factor_text(high)}]", ratio.verdict]
 
 
 def _beside_notes(judgement: Judgement) -> list[str]:

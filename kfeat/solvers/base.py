@@ -192,11 +192,11 @@ class Solver(Estimator):
     def _report(self, subproblems: Sequence[Subproblem]) -> None:
         """Set the attributes that describe how the solver ended."""
         self.subproblems_ = tuple(subproblems)
-        self.n_iter_ = max(one.iterations for one in subproblems)
-        reasons = sorted({one.stop_reason for one in subproblems} - {"tolerance"})
+        self.n_iter_ = max(subproblem.iterations for subproblem in subproblems)
+        reasons = sorted({subproblem.stop_reason for subproblem in subproblems} - {"tolerance"})
         self.converged_ = not reasons
         self.stop_reason_ = "; ".join(reasons) or "tolerance"
-        self.finished_by_ = ", ".join(sorted({one.finished_by for one in subproblems}))
+        self.finished_by_ = ", ".join(sorted({subproblem.finished_by for subproblem in subproblems}))
         if set(reasons) - {"rounding"}:  # nearer than rounding no solver comes
             limits = [f"`{limit}`" for limit in ("max_iter", "eps") if hasattr(self, limit)]
             advice = f"raise {' or '.join(limits)}, scale the features nearer to 1, or lower C"

@@ -18,7 +18,8 @@ from kfeat.kernels.base import as_operand
 from kfeat.parameters import Folds, Iterations, Seed
 from kfeat.solvers.base import AboveZero, NotNegative, Solver, finite, resolved_kernel, weight_options
 from kfeat.solvers.class_weights import ClassWeight
-from kfeat.solvers.libsvm import KernelSVM, Libsvm
+from kfeat.solvers.kernel_svm import KernelSVM
+from kfeat.solvers.libsvm import Libsvm
 from kfeat.solvers.linear import LinearSolver
 from kfeat.solvers.newton_method import Newton, NewtonLoss
 

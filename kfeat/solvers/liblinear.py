@@ -207,21 +207,21 @@ _PASSING = ("reaching max number of inner iterations", "reaching maximal number 
 
 def read_log(text: str, solver_type: int) -> list[Subproblem]:
     """Return the solver, the iterations and the stop reason of each subproblem from LIBLINEAR's messages."""
-    found: list[Subproblem] = []
+    subproblems: list[Subproblem] = []
     going_on = False
     for event in _EVENT.finditer(text):
         if event["newton"] and not going_on and solver_type in PRIMAL:
-            found.append(Subproblem(f"-s {solver_type}", 0))
+            subproblems.append(Subproblem(f"-s {solver_type}", 0))
         elif event["finished"]:
-            found.append(Subproblem(f"-s {solver_type}", int(event["finished"])))
+            subproblems.append(Subproblem(f"-s {solver_type}", int(event["finished"])))
         elif event["step"]:
-            found[-1] = replace(found[-1], iterations=int(event["step"]))
+            subproblems[-1] = replace(subproblems[-1], iterations=int(event["step"]))
         elif event["warning"] and not event["warning"].startswith(_PASSING):
-            found[-1] = replace(found[-1], stop_reason=event["warning"].strip())
+            subproblems[-1] = replace(subproblems[-1], stop_reason=event["warning"].strip())
         elif event["switch"]:
-            found[-1] = Subproblem(event["switch"], 0)
+            subproblems[-1] = Subproblem(event["switch"], 0)
         going_on = bool(event["switch"])
-    return found
+    return subproblems
 
 
 @dataclass(eq=False, repr=False)

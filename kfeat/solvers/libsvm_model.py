@@ -313,5 +313,7 @@ class SupportVectors:
         )
         node = ctypes.POINTER(library.svm_node)
         with threadpool_limits(openmp_threads(), user_api="openmp"):
-            found = [library.libsvm.svm_predict(model, ctypes.cast(int(row), node)) for row in rows.pointers]
-        return np.array(found).astype(np.intp)
+            predicted = [
+                library.libsvm.svm_predict(model, ctypes.cast(int(row), node)) for row in rows.pointers
+            ]
+        return np.array(predicted).astype(np.intp)

@@ -16,9 +16,9 @@ import pandas as pd
 from kfeat.errors import CodeError, ConfigError, StoreError
 from kfeat.experiments.component import Component, Origin
 from kfeat.experiments.config import Experiment, ExperimentFile
+from kfeat.experiments.overrides import read_file
 from kfeat.experiments.row import Row
 from kfeat.experiments.run import rows_of, run_experiments
-from kfeat.experiments.yaml import read_file
 from kfeat.files import known_configs
 from kfeat.survey import study
 from kfeat.text import counted

@@ -18,7 +18,7 @@ from sklearn.ensemble import RandomTreesEmbedding
 
 from kfeat.kernels import Laplacian
 from kfeat.maps import RandomBinning
-from kfeat.maps.base import one_blas_thread
+from kfeat.maps.blocks import one_blas_thread
 from kfeat.solvers import Liblinear, Newton, Ridge, RidgeCV
 from scripts.bench import mondrian, wu_2016
 from scripts.bench.harness import Timings, side_by_side

@@ -33,7 +33,7 @@ THREADS = (1,)  # per process
 MAIN_JOB = ("configs/adult_poly4.yaml", "--no-exact", "--maps", "tensor_sketch", "--repeats", "4", "--force")
 LIBRARIES = "click, pydantic, scipy.sparse, sklearn.base"  # on which all maps and solvers rest
 BARE = f"import {LIBRARIES}"
-LEAN = f"from kfeat.cli.main import postpone; postpone(); {BARE}"
+LEAN = f"from kfeat.cli.postponed import postpone; postpone(); {BARE}"
 TRIVIAL = """\
 title: Trials in which nothing is to do
 dataset: {{name: dense, n: 10, d: 2}}

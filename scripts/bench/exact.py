@@ -23,7 +23,7 @@ from typing import Any
 from kfeat.data import Protocol, load
 from kfeat.kernels import Gaussian, Kernel, Polynomial
 from kfeat.solvers import Libsvm, Svc
-from kfeat.solvers.libsvm import KernelSVM
+from kfeat.solvers.kernel_svm import KernelSVM
 from scripts.bench.harness import side_by_side
 
 Row = dict[str, Any]

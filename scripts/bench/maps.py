@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from kfeat.kernels import Gaussian, Polynomial
 from kfeat.maps import FeatureMap, Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
-from kfeat.maps.tensor_sketch import FFTs, Library, ffts, product_is_quicker
+from kfeat.maps.count_sketch import FFTs, Library, ffts, product_is_quicker
 from scripts.bench.harness import side_by_side
 
 Row = dict[str, Any]

@@ -13,7 +13,8 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
-from kfeat.render.figures.marks import COLOURS, RC, save
+from kfeat.render.figures.style import COLOURS, RC
+from kfeat.render.figures.svg import save
 from scripts.bench import own_data
 from scripts.bench.report import record, save_part, save_summary
 

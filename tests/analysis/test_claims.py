@@ -95,6 +95,8 @@ def test_each_listed_value_is_a_case_with_its_own_printed_number(grid, cells):
     assert far.paper == "80, 87, 88, 85, 86, 87; < 0.5"
     with pytest.raises(ConfigError, match="minus has 2 numbers for 6 cases"):
         one(grid, cells, value=both, minus=[1, 2], below=0)
+    with pytest.raises(ConfigError, match="minus has 1 number for 6 cases"):
+        one(grid, cells, value=both, minus=[1], below=0)
     with pytest.raises(ConfigError, match="no planned cell for one of the numbers"):
         one(
             grid,
@@ -300,7 +302,7 @@ def test_a_ratio_to_a_time_that_was_stopped_is_judged_by_its_lower_bound(grid, s
     assert (found.verdict, found.cases[0].interval[1]) == (verdict, inf)
     assert "favourable" in found.ours
     assert "> 300× [" in found.ours
-    assert ", ∞×]" in found.ours
+    assert ", ∞]" in found.ours
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from kfeat.analysis.judgement import Evidence
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.paper import Citation
-from kfeat.experiments.row import write_rows
 from kfeat.experiments.run import plan_from_rows, rows_of
+from kfeat.experiments.store import write_rows
 from tests.cells import fake_row
 
 CLAIM = """

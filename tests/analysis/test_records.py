@@ -10,7 +10,7 @@ import pytest
 import kfeat
 from kfeat.analysis import records
 from kfeat.errors import ConfigError, StoreError
-from kfeat.experiments.row import write_rows
+from kfeat.experiments.store import write_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import succeed
 from tests.experiments.rows import row

@@ -53,7 +53,7 @@ def row(trial):
 
 def by_name(cells):
     def name(cell):
-        size = f" {cell.size}" if cell.size else ""
+        size = f" {cell.D}" if cell.D else ""
         return f"{cell.trial.map.name if cell.trial.map else 'exact'}{size}"
 
     assert len({name(cell) for cell in cells}) == len(cells)
@@ -117,7 +117,7 @@ def test_on_a_fixed_split_it_is_welchs_and_beside_an_exact_number_students(load)
 def test_two_solvers_of_the_same_features_are_pairs_on_a_fixed_split_too(load):
     experiment = load("{map: orf, solver: newton}", {**FIXED, **TWO_MAPPED})
     cells = cells_with(experiment, row)
-    orf = [cell for cell in cells if cell.trial.map and cell.trial.map.name == "orf" and cell.size == 64]
+    orf = [cell for cell in cells if cell.trial.map and cell.trial.map.name == "orf" and cell.D == 64]
     ours, theirs = sorted(orf, key=lambda cell: cell.trial.solver.name)
     assert references(experiment, cells)[ours] is theirs
     x, y = ({row["seeds"]["map"]: 100 * row["accuracy"] for row in cell.rows} for cell in (ours, theirs))
@@ -153,7 +153,7 @@ def test_of_several_references_a_method_has_that_of_its_solver(load):
     pairs = references(experiment, cells_with(experiment, row))
     assert len(pairs) == 10
     for cell, reference in pairs.items():
-        assert (cell.size, cell.trial.solver) == (reference.size, reference.trial.solver)
+        assert (cell.D, cell.trial.solver) == (reference.D, reference.trial.solver)
 
 
 def test_settings_are_not_compared_with_each_other(load):

@@ -24,7 +24,8 @@ from kfeat.analysis.statistics import (
 )
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.quantities import QUANTITIES
-from kfeat.experiments.row import ROWS, counts_as_timed, read_rows
+from kfeat.experiments.row import counts_as_timed
+from kfeat.experiments.store import ROWS, read_rows
 from kfeat.render.paper_table import ratio
 from tests.cells import cells_with, fake_row
 

@@ -10,7 +10,7 @@ from kfeat.child import avx2_alone
 from kfeat.cli.rerun import choose
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import plan
-from kfeat.experiments.row import ROWS, write_rows
+from kfeat.experiments.store import ROWS, write_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, succeed
 

@@ -9,7 +9,7 @@ import pytest
 from click.shell_completion import ShellComplete, get_completion_class
 
 from kfeat.cli import main
-from kfeat.cli.options import dataset_names
+from kfeat.cli.completion import dataset_names
 from kfeat.data.sources import registry
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.experiments.clock import environment
-from kfeat.experiments.row import read_rows, write_rows
+from kfeat.experiments.store import read_rows, write_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, refusal, succeed
 from tests.cli.test_check import NUMBERS

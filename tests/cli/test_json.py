@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.cli import options
-from kfeat.experiments.row import write_rows
+from kfeat.cli import output
+from kfeat.experiments.store import write_rows
 from kfeat.experiments.trial import header
 from kfeat.maps import MAPS
 from tests.cells import fake_row, planned
@@ -103,5 +103,5 @@ def test_advice_has_the_data_the_map_what_rules_lose_and_the_sentences(monkeypat
 
 
 def test_numbers_that_are_not_finite_become_null(capsys):
-    options.show_json({"a": [float("inf"), float("nan"), 1.5]})
+    output.show_json({"a": [float("inf"), float("nan"), 1.5]})
     assert json.loads(capsys.readouterr().out) == {"a": [None, None, 1.5]}

@@ -8,7 +8,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from kfeat.experiments.component import read_component, registries
-from kfeat.experiments.config import component_helps, experiment_schema, load_experiment
+from kfeat.experiments.config import load_experiment
+from kfeat.experiments.reference import component_helps, experiment_schema
 from kfeat.experiments.shipped import config_files
 from kfeat.experiments.yaml import read_mapping
 from kfeat.parameters import parameter_model

@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 from filelock import FileLock
 
-from kfeat.cli.options import seconds_of
+from kfeat.cli.values import seconds_of
 from kfeat.data import load
 from kfeat.experiments.config import load_experiment
 from kfeat.own import bench, load_model, report
 from kfeat.own import search as search_module
 from kfeat.own.search import SearchResult
 from kfeat.own.training import BOOSTING
-from kfeat.render import tuning
+from kfeat.render import tuning_page
 from kfeat.text import in_yaml
 from tests.cells import planned, run
 from tests.cli.commands import kfeat, refusal, succeed, when_told
@@ -162,7 +162,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(bench, "ScorerProcess", Direct)
     monkeypatch.setattr(bench, "boosting_model", few_trees)
     monkeypatch.setattr(report, "REPEATS", 1)
-    monkeypatch.setattr(tuning, "_figure", lambda result, evidence: f"figures of {evidence.classes}")
+    monkeypatch.setattr(tuning_page, "_figure", lambda result, answers: f"figures of {answers.classes}")
 
 
 @pytest.mark.usefixtures("people", "quick")

@@ -11,7 +11,7 @@ import pytest
 
 from kfeat.experiments.component import read_component
 from kfeat.experiments.config import load_experiment
-from kfeat.experiments.row import read_rows
+from kfeat.experiments.store import read_rows
 from kfeat.kernels import Gaussian, Laplacian, Linear, Matern, Polynomial
 from kfeat.text import say_once
 from tests.cli.commands import kfeat, refusal, succeed
@@ -374,7 +374,7 @@ def test_packages_give_short_names(tmp_path, monkeypatch):
 def test_sparse_rows_are_made_dense_for_a_class_that_does_not_take_them():
     from scipy.sparse import csr_array
 
-    from kfeat.experiments.foreign import rows_for
+    from kfeat.experiments.adapters import rows_for
     from kfeat.place import Place
 
     X = csr_array(np.eye(3))

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 from kfeat.experiments.config import load_experiment
-from kfeat.experiments.row import Store
 from kfeat.experiments.run import planned
+from kfeat.experiments.store import Store
 from kfeat.experiments.trial import run_trial
 from tests.cli.commands import kfeat, succeed
 from tests.cli.test_configs import ROOT

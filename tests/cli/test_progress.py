@@ -11,12 +11,12 @@ from kfeat.cli.bars import Bars
 from kfeat.cli.progress import AROUND, Lines, TimeLeft, names
 from kfeat.errors import KfeatError
 from kfeat.experiments.config import load_experiment
-from kfeat.experiments.cost import Estimate
+from kfeat.experiments.cost import CostEstimate
 from kfeat.experiments.plan import plan
 from kfeat.experiments.schedule import Event
 from tests.cells import fake_row
 
-UNKNOWN = Estimate(None, None)
+UNKNOWN = CostEstimate(None, None)
 
 
 def of(write, *overrides):
@@ -26,7 +26,7 @@ def of(write, *overrides):
 
 def begin(trials, *seconds, done=0):
     expected = {trial.id: UNKNOWN for trial in trials}
-    expected |= {trial.id: Estimate(one, None) for trial, one in zip(trials, seconds, strict=False)}
+    expected |= {trial.id: CostEstimate(one, None) for trial, one in zip(trials, seconds, strict=False)}
     return Event("begin", "small", trials, expected, done)
 
 

@@ -6,7 +6,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from kfeat.cli import options
+from kfeat.files import known_configs
 from tests.cli.commands import kfeat, refusal, succeed
 from tests.cli.test_configs import ROOT
 
@@ -21,7 +21,7 @@ def installed(monkeypatch):
     shutil.copy(ROOT / "configs/quickstart.yaml", package / "configs")
     with ZipFile(package / "results.zip", "w") as archive:
         archive.write(ROOT / "results/quickstart/trials.jsonl", "quickstart/trials.jsonl")
-    for module in ("cli.options", "experiments.config", "experiments.shipped"):
+    for module in ("cli.completion", "experiments.config", "experiments.shipped"):
         monkeypatch.setattr(f"kfeat.{module}.known_configs", lambda: package / "configs")
     monkeypatch.setenv("KFEAT_CACHE", str(Path("cache").resolve()))
     return package
@@ -56,4 +56,4 @@ def test_a_folder_of_ones_own_comes_first(installed, write, caplog):
 def test_a_clone_has_them_beside_the_configs():
     shown = succeed("rows", "quickstart", "--format", "csv")
     assert f"the published rows of {ROOT / 'results'}" in shown.stderr
-    assert options.known_configs() == ROOT / "configs"
+    assert known_configs() == ROOT / "configs"

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from kfeat.analysis.records import record
-from kfeat.experiments.row import ROWS, read_rows, write_rows
 from kfeat.experiments.selectors import chosen
+from kfeat.experiments.store import ROWS, read_rows, write_rows
 from kfeat.render.rows import render_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, refusal, succeed

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from kfeat.cli import main
-from kfeat.experiments.row import ROWS, read_rows, write_rows
+from kfeat.experiments.store import ROWS, read_rows, write_rows
 from kfeat.render.files import FILES
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, refusal, succeed
@@ -62,7 +62,7 @@ def test_partial_publishes_what_is_done_and_shows_the_rest_as_missing(write):
     done, failed = '"status": "done"', '"status": "failed", "reason": ""'
     *sketches, exact = saved.read_text().splitlines(keepends=True)
     saved.write_text("".join([*sketches, exact.replace(done, failed)]))
-    assert "1 of 5 planned trials are not done" in refusal("publish", path)
+    assert "1 of 5 planned trials is not done" in refusal("publish", path)
     assert not Path("results").exists()
 
     assert "4 rows -> results/small" in kfeat("publish", path, "--partial").output

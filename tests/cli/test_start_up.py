@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.cli.main import POSTPONED
-from kfeat.experiments.row import write_rows
+from kfeat.cli.postponed import POSTPONED
+from kfeat.experiments.store import write_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, refusal
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from kfeat.experiments.row import LOCK, ROWS, read_rows, write_rows
+from kfeat.experiments.store import LOCK, ROWS, read_rows, write_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, succeed, when_told
 

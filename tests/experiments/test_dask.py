@@ -22,9 +22,9 @@ from kfeat.cli import main
 from kfeat.cli.progress import Quiet
 from kfeat.data import FileSource, load_raw
 from kfeat.errors import EngineError
-from kfeat.experiments.row import read_rows
+from kfeat.experiments.engine import opened_engine
 from kfeat.experiments.run import run_trials
-from kfeat.experiments.schedule import opened_engine
+from kfeat.experiments.store import read_rows
 from kfeat.experiments.worker import WorkerOptions
 from tests.experiments.stand_ins import Quick, Waits, stand_ins
 

@@ -20,9 +20,9 @@ from kfeat.cli.progress import Quiet
 from kfeat.errors import DataError, EngineError
 from kfeat.experiments.dask_engine import Dask, _Call, free_worker
 from kfeat.experiments.dask_worker import Children
+from kfeat.experiments.engine import opened_engine
 from kfeat.experiments.row import check_row
 from kfeat.experiments.run import run_trials
-from kfeat.experiments.schedule import opened_engine
 from kfeat.experiments.worker import WorkerOptions
 from tests.cells import fake_row
 
@@ -235,7 +235,7 @@ def test_times_count_only_where_each_machine_has_one_trial_at_a_time(
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "ftp://x:1", ""])
 def test_where_no_scheduler_answers_a_sentence_says_so(address, monkeypatch):
-    monkeypatch.setattr("kfeat.experiments.dask_engine.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("kfeat.experiments.dask_client.ANSWER_SECONDS", 0.2)
     with (
         pytest.raises(EngineError, match="no Dask scheduler answers at") as refused,
         opened_engine("dask", 1, address, False, WorkerOptions()),

@@ -14,9 +14,10 @@ import pytest
 
 from kfeat.cli.progress import Quiet
 from kfeat.errors import StoreError
-from kfeat.experiments.row import ROWS, Store, check_row, read_rows
+from kfeat.experiments.engine import Local
+from kfeat.experiments.row import check_row
 from kfeat.experiments.run import run_trials
-from kfeat.experiments.schedule import Local
+from kfeat.experiments.store import ROWS, Store, read_rows
 from kfeat.experiments.worker import WorkerOptions
 from kfeat.maps import TensorSketch
 from tests.cells import planned, run

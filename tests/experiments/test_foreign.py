@@ -45,6 +45,8 @@ def test_shapes_that_do_not_fit_are_refused_with_the_line():
         built("solver", "wrong.py:Solver").fit(X, y).predict(X)
     with pytest.raises(CodeError, match=r"line 7: Kernel returned the shape \(40, 40\) for 40 and 5 rows"):
         built("kernel", "wrong.py:Kernel")(X, X[:5])
+    with pytest.raises(CodeError, match=r"for 40 and 1 row$"):
+        built("kernel", "wrong.py:Kernel")(X, X[:1])
 
 
 def test_a_solver_that_has_not_converged_says_so():

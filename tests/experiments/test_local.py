@@ -7,7 +7,7 @@ import pytest
 
 from kfeat.data import FileSource
 from kfeat.errors import DataError, EngineError
-from kfeat.experiments.schedule import Local, physical_cores
+from kfeat.experiments.engine import Local, physical_cores
 from kfeat.experiments.worker import WorkerOptions
 from tests.experiments.stand_ins import Quick, stand_ins
 

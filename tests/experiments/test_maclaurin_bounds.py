@@ -8,7 +8,6 @@ import pytest
 from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.experiments.measures.maclaurin_bounds import (
     Bound,
-    MaclaurinBound,
     compositional_bound,
     derivative_at,
     fourier_black_box,
@@ -18,6 +17,7 @@ from kfeat.experiments.measures.maclaurin_bounds import (
     pair_bound,
     uniform_bound,
 )
+from kfeat.experiments.measures.maclaurin_measure import MaclaurinBound
 from kfeat.kernels import (
     Compositional,
     Exponential,

@@ -5,7 +5,8 @@ import pytest
 
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.experiments.measures.map_size import MapSize
-from kfeat.experiments.measures.sketch_bounds import BoundRatio, EstimateMoments, partners, with_parameters
+from kfeat.experiments.measures.sketch_bounds import partners, with_parameters
+from kfeat.experiments.measures.sketch_measures import BoundRatio, EstimateMoments
 from kfeat.kernels import Gaussian, Linear, Polynomial
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
 from tests.experiments.rows import measured

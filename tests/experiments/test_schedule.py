@@ -11,11 +11,11 @@ from kfeat.cli.progress import Quiet
 from kfeat.data.generators import Dense, LargeQuadric
 from kfeat.errors import DataError, StoreError
 from kfeat.experiments.config import load_experiment
-from kfeat.experiments.cost import Estimate
+from kfeat.experiments.cost import CostEstimate
 from kfeat.experiments.plan import pending, plan
-from kfeat.experiments.row import LOCK, Store, gathered_rows, read_rows
 from kfeat.experiments.run import run_trials
 from kfeat.experiments.schedule import ExperimentRun, Scheduler
+from kfeat.experiments.store import LOCK, Store, gathered_rows, read_rows
 from kfeat.experiments.worker import WorkerOptions
 from tests.cells import fake_row
 from tests.experiments.rows import row
@@ -101,7 +101,7 @@ class Turns:
         self.engine.here = True
 
         def estimates(trials, *_):
-            return {t.id: Estimate(1.0, needs.get(f"t{t.repeat}", 1)) for t in trials}
+            return {t.id: CostEstimate(1.0, needs.get(f"t{t.repeat}", 1)) for t in trials}
 
         patch.setattr("kfeat.experiments.schedule.estimates", estimates)
 
@@ -239,7 +239,7 @@ def test_the_longest_come_first_where_several_run_at_a_time(turns, monkeypatch, 
     run.engine.here = True
     monkeypatch.setattr(
         "kfeat.experiments.schedule.estimates",
-        lambda trials, *_: {trial.id: Estimate(seconds[trial.repeat], 10) for trial in trials},
+        lambda trials, *_: {trial.id: CostEstimate(seconds[trial.repeat], 10) for trial in trials},
     )
     assert run.ran(a=([0, 1, 2, 3], [])).engine.ran == order
 

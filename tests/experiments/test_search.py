@@ -6,8 +6,9 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
 from kfeat.errors import DataError
+from kfeat.experiments.boosting import Boosting
 from kfeat.experiments.component import read_component
-from kfeat.experiments.search import FACTOR, Boosting, Search
+from kfeat.experiments.tuned_solver import FACTOR, TunedSolver
 from kfeat.kernels import Gaussian, Linear, Polynomial
 from kfeat.maps import Nystrom, RandomFourier
 
@@ -28,19 +29,19 @@ def test_a_fast_wave_is_followed_by_a_grid_that_widens(solver, value):
     regression = "ridge" in solver
     X, y = wave(400.0, regression=regression)
     feature_map = Nystrom(n_components=100) if solver in ("ridge", "newton") else None
-    search = Search(Gaussian(400 * FACTOR**-4), map=feature_map, solver=solver).fit(X, y)
-    assert search.choice_["gamma"] > 400 * FACTOR**-2
-    assert search.choice_["gammas"] > 5
-    assert search.choice_["cv_score"] > 0.9
-    assert value in search.choice_
-    assert search.score(X, y) > 0.95
-    assert search.task == ("regression" if regression else "classification")
+    tuned = TunedSolver(Gaussian(400 * FACTOR**-4), map=feature_map, solver=solver).fit(X, y)
+    assert tuned.choice_["gamma"] > 400 * FACTOR**-2
+    assert tuned.choice_["gammas"] > 5
+    assert tuned.choice_["cv_score"] > 0.9
+    assert value in tuned.choice_
+    assert tuned.score(X, y) > 0.95
+    assert tuned.task == ("regression" if regression else "classification")
 
 
 def test_many_columns_take_the_gamma_of_fewer():
     X, y = wave(50.0)
     few, many = (
-        Search(Gaussian("mean_distance"), map=RandomFourier(n_components=D), columns=16).fit(X, y)
+        TunedSolver(Gaussian("mean_distance"), map=RandomFourier(n_components=D), columns=16).fit(X, y)
         for D in (16, 64)
     )
     assert few.choice_["gamma"] == many.choice_["gamma"]
@@ -52,17 +53,17 @@ def test_a_transformer_by_its_place_gets_what_it_takes_of_the_kernel(name):
     X, y = wave(20.0)
     item = {"name": f"sklearn.kernel_approximation:{name}", "n_components": 30}
     solver = read_component({"name": "search", "map": item}, "solver")
-    search = solver.build(kernel=Gaussian("mean_distance"), random_state=0).fit(X, y)
-    transformer = search.map_.transformer
-    assert (transformer.gamma, transformer.n_components) == (search.choice_["gamma"], 30)
-    assert search.score(X, y) > 0.9
+    tuned = solver.build(kernel=Gaussian("mean_distance"), random_state=0).fit(X, y)
+    transformer = tuned.map_.transformer
+    assert (transformer.gamma, transformer.n_components) == (tuned.choice_["gamma"], 30)
+    assert tuned.score(X, y) > 0.9
 
 
 def test_a_kernel_without_gamma_has_one_candidate_and_a_polynomial_is_scaled_by_its_rows():
     X, y = wave(4.0, regression=True)
-    assert "gamma" not in Search(Linear(), solver="ridge").fit(X, y).choice_
+    assert "gamma" not in TunedSolver(Linear(), solver="ridge").fit(X, y).choice_
     small, large = (
-        Search(Polynomial(3, coef0=1), solver="kernel_ridge").fit(factor * X, y) for factor in (1, 10)
+        TunedSolver(Polynomial(3, coef0=1), solver="kernel_ridge").fit(factor * X, y) for factor in (1, 10)
     )
     assert small.choice_["gamma"] == pytest.approx(100 * large.choice_["gamma"])
 
@@ -70,10 +71,10 @@ def test_a_kernel_without_gamma_has_one_candidate_and_a_polynomial_is_scaled_by_
 def test_rare_classes_are_left_out_of_the_choice():
     X, y = wave(20.0)
     y[:2] = 7
-    search = Search(Gaussian("mean_distance"), map=Nystrom(n_components=30)).fit(X, y)
-    assert set(search.predict(X)) == {0, 1}
+    tuned = TunedSolver(Gaussian("mean_distance"), map=Nystrom(n_components=30)).fit(X, y)
+    assert set(tuned.predict(X)) == {0, 1}
     with pytest.raises(DataError, match="two classes"):
-        Search(Gaussian(1.0)).fit(X, np.r_[[7, 7], np.zeros(len(X) - 2)])
+        TunedSolver(Gaussian(1.0)).fit(X, np.r_[[7, 7], np.zeros(len(X) - 2)])
 
 
 @pytest.mark.parametrize("regression", [False, True])
@@ -82,6 +83,6 @@ def test_boosting_learns_both_tasks_on_dense_and_sparse_rows(regression):
     trees = Boosting("regression" if regression else "classification", max_iter=30)
     assert trees.fit(X, y).score(X, y) > 0.9
     assert_array_equal(trees.predict(X), trees.fit(csr_array(X), y).predict(X))
-    chosen = Search(Linear(), solver="boosting_regression" if regression else "boosting").fit(X, y)
+    chosen = TunedSolver(Linear(), solver="boosting_regression" if regression else "boosting").fit(X, y)
     assert set(chosen.choice_) == {"learning_rate", "max_leaf_nodes", "cv_score", "at_end"}
     assert chosen.score(X, y) > 0.9

@@ -7,14 +7,14 @@ from threading import Thread
 import pytest
 
 from kfeat.errors import StoreError
-from kfeat.experiments.row import (
+from kfeat.experiments.row import to_line
+from kfeat.experiments.store import (
     DAMAGED,
     ROWS,
     Store,
     folders_with_rows,
     gathered_rows,
     read_rows,
-    to_line,
     write_rows,
 )
 from tests.experiments.rows import row

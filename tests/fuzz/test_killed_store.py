@@ -5,7 +5,7 @@ import random
 import time
 from itertools import count
 
-from kfeat.experiments.row import Store, read_rows
+from kfeat.experiments.store import Store, read_rows
 from tests.experiments.rows import row
 
 SIZE = 200_000  # of a row in characters, so that being killed while it is written is likely

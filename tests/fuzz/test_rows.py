@@ -12,7 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from kfeat.cli import main
-from kfeat.experiments.row import ROWS, to_line
+from kfeat.experiments.row import to_line
+from kfeat.experiments.store import ROWS
 from tests.cells import planned, run
 from tests.fuzz.patience import at_most
 from tests.fuzz.test_configs import wrong

@@ -14,7 +14,8 @@ from kfeat.analysis.cells import Cell
 from kfeat.cli import main
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Trial
-from kfeat.experiments.row import Row, write_rows
+from kfeat.experiments.row import Row
+from kfeat.experiments.store import write_rows
 from tests.cells import fake_row, planned
 
 HERE = Path(__file__).parent

@@ -15,7 +15,7 @@ from kfeat import maps
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import Gaussian, Laplacian, Linear, Polynomial
 from kfeat.maps import MAPS, base
-from kfeat.maps.base import one_blas_thread
+from kfeat.maps.blocks import one_blas_thread
 from kfeat.parameters import HANDED_IN, parameter_model
 from kfeat.testing import check_map
 

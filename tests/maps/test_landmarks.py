@@ -7,8 +7,8 @@ from scipy.stats import chisquare
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import KERNELS, Gaussian, Linear
-from kfeat.maps import Nystrom, nystrom
-from kfeat.maps.nystrom import RULES, k_means, pivoted_cholesky, ridge_leverage_scores
+from kfeat.maps import Nystrom, landmarks
+from kfeat.maps.landmarks import RULES, k_means, pivoted_cholesky, ridge_leverage_scores
 
 ignore_rank = pytest.mark.filterwarnings("ignore::numpy.exceptions.RankWarning")
 ignore_few = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -80,7 +80,7 @@ def test_accepting_all_different_proposals_is_another_distribution(monkeypatch):
         rows = H.tolist()
         return [i for i in range(len(H)) if rows[i] not in rows[:i]]
 
-    monkeypatch.setattr(nystrom, "accepted_proposals", all_different)
+    monkeypatch.setattr(landmarks, "accepted_proposals", all_different)
     assert p_value(6, gram(4), 2) < CAUGHT
 
 

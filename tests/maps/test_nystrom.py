@@ -19,7 +19,8 @@ from kfeat.experiments.component import Component
 from kfeat.kernels import KERNELS, Gaussian, Kernel, Polynomial
 from kfeat.kernels.base import as_operand
 from kfeat.maps import Nystrom
-from kfeat.maps.nystrom import ROUNDING, RULES
+from kfeat.maps.landmarks import RULES
+from kfeat.maps.nystrom import ROUNDING
 from kfeat.solvers import Newton
 
 ignore_rank = pytest.mark.filterwarnings("ignore::numpy.exceptions.RankWarning")

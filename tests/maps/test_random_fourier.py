@@ -8,7 +8,8 @@ from scipy.stats import chi2
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Matern
 from kfeat.maps import ORF, SORF, RandomFourier
-from kfeat.maps.random_fourier import leaped_halton, write_waves
+from kfeat.maps.random_fourier import write_waves
+from kfeat.maps.sequences import leaped_halton
 
 X = np.random.default_rng(0).standard_normal((8, 3)) / 2
 

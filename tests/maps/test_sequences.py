@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kfeat.errors import ParameterError
-from kfeat.maps.random_fourier import leaped_halton, points, weight
+from kfeat.maps.sequences import leaped_halton, points, weight
 
 RANDOM = {"halton": "random", "sobol": "published", "lattice": "published", "digital_net": "published"}
 

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from kfeat.errors import ParameterError
 from kfeat.kernels import Linear, Polynomial
 from kfeat.maps import ComplexTensorSketch, RecursiveSketch, TensorSketch, TensorSRHT
+from kfeat.maps.count_sketch import universal_tables
 from kfeat.maps.series import sampled_pairs
-from kfeat.maps.tensor_sketch import universal_tables
 
 # The signs of SRHT do not matter to fewer than four features.
 X4 = np.array([[0.7, -1.3, 0.2, 0.8], [0.4, 2.0, -1.1, 0.4], [-0.9, 0.3, 0.6, 0.5]])
@@ -237,7 +237,7 @@ def test_products_with_roots_of_unity_and_both_libraries_give_the_same_features(
     assert by_product.dtype == dtype
     atol = 50 * np.finfo(dtype).eps * np.abs(by_product).max()
     np.testing.assert_allclose(make().fit_transform(csr_array(X)), by_product, rtol=0, atol=atol)
-    monkeypatch.setattr("kfeat.maps.tensor_sketch.FEW_FEATURES", 0)
+    monkeypatch.setattr("kfeat.maps.count_sketch.FEW_FEATURES", 0)
     for fft, rows in product(("scipy", "ducc0"), (X, csr_array(X))):
         Z = make(fft=fft).fit_transform(rows)
         np.testing.assert_allclose(Z, by_product, rtol=0, atol=atol)
@@ -245,7 +245,7 @@ def test_products_with_roots_of_unity_and_both_libraries_give_the_same_features(
 
 
 def test_a_library_that_is_not_installed_is_told_before_anything_is_mapped(monkeypatch):
-    monkeypatch.setattr("kfeat.maps.tensor_sketch.find_spec", lambda name: None)
+    monkeypatch.setattr("kfeat.maps.count_sketch.find_spec", lambda name: None)
     for cls in (TensorSketch, ComplexTensorSketch):
         with pytest.raises(ParameterError, match="ducc0 is not installed; `pip install ducc0`"):
             cls(fft="ducc0").fit(X2)

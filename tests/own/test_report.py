@@ -8,7 +8,7 @@ from kfeat.data import FileSource, load
 from kfeat.own import KernelModel
 from kfeat.own.bench import metric_of
 from kfeat.own.candidates import boosting_model
-from kfeat.own.report import columns_of, evidence
+from kfeat.own.report import columns_of, held_out_answers
 from kfeat.solvers import Newton
 from tests.own.asking import churn
 
@@ -34,7 +34,7 @@ def test_the_columns_that_matter_are_named(customers, boosting):
         model = boosting_model("classification", "balanced", 0).set_params(solver__max_iter=30)
     model.fit_prepared(scaled.preparation, scaled.X_train, scaled.y_train)
     metric = metric_of("roc_auc", data.y_train, True)
-    shown = evidence(model, data, metric, 60.0, 0)
+    shown = held_out_answers(model, data, metric, 60.0, 0)
     assert shown.classes == ["no", "yes"]
     np.testing.assert_array_equal(shown.known, data.y_test)
     np.testing.assert_array_equal(shown.predicted, model.predict_prepared(scaled.X_test))
@@ -44,7 +44,7 @@ def test_the_columns_that_matter_are_named(customers, boosting):
     assert fall["calls"] > 0.1 > abs(fall["day"])
     assert fall["country"] == 0
     assert shown.n_shuffled == 600
-    assert not evidence(model, data, metric, 0.0, 0).importances
+    assert not held_out_answers(model, data, metric, 0.0, 0).importances
 
 
 def test_all_features_of_a_word_or_a_date_are_of_one_column(customers):
@@ -61,7 +61,7 @@ def test_a_regression_without_names_has_numbered_columns():
     y = 3 * X[:, 1] + X[:, 2]
     model = boosting_model("regression", None, 0).set_params(solver__max_iter=30).fit(X, y)
     data = type("Data", (), {"X_test": X, "y_test": y, "coding": None, "label_names": ()})
-    shown = evidence(model, data, metric_of("r2", y, False), 60.0, 0)
+    shown = held_out_answers(model, data, metric_of("r2", y, False), 60.0, 0)
     assert (shown.classes, shown.probabilities) == ([], None)
     np.testing.assert_array_equal(shown.known, y)
     assert sorted(shown.importances, key=shown.importances.get)[-1] == "column 1"

@@ -15,7 +15,7 @@ from kfeat.experiments.config import load_experiment
 from kfeat.own import bench as bench_module
 from kfeat.own import search as module
 from kfeat.own.bench import LocalScorer, Scorer, ScorerProcess, helpful_threads, rarest_rows
-from kfeat.own.candidates import Candidate, Facts, draw, maps_of, neighbours, study_of
+from kfeat.own.candidates import Candidate, DataFacts, draw, maps_of, neighbours, study_of
 from kfeat.own.search import (
     Scored,
     Search,
@@ -198,7 +198,7 @@ def test_a_process_answers_fails_and_is_ended_at_a_deadline(tmp_path):
         assistant.end()
 
 
-FACTS = Facts(
+FACTS = DataFacts(
     "classification", 30_000, 100, 20, 9_000,
     {"own": {"gaussian": 0.1, "polynomial": 0.1}, "zscore": {"gaussian": 0.05, "polynomial": 0.05}},
 )  # fmt: skip
@@ -252,10 +252,10 @@ def test_the_usual_come_first_on_each_scaling_then_on_the_best_and_every_step_is
     assert first[5].kernel["degree"] == 3
     assert all(one.exact for one in first)
     (orf, nystrom) = maps_of(first[1], FACTS, 30_000)
-    assert (orf.size, nystrom.size) == (1024, 1024)
-    assert maps_of(first[1], FACTS, 300)[0].size == 100
+    assert (orf.D, nystrom.D) == (1024, 1024)
+    assert maps_of(first[1], FACTS, 300)[0].D == 100
     steps = list(neighbours(orf, FACTS))
-    assert [one.size for one in steps] == [4096, 2048, 1024, 1024, 1024]
+    assert [one.D for one in steps] == [4096, 2048, 1024, 1024, 1024]
     assert [one.kernel["gamma"] for one in steps[2:4]] == [0.1, 0.025]
     assert steps[4].loss == "logistic"
 
@@ -313,7 +313,7 @@ def test_a_regression_needs_no_time_for_probabilities_and_no_step_has_more_landm
     assert closing[0] - closing[1] == pytest.approx(one.seconds)
     wide = replace(one, candidate=replace(one.candidate, map={"name": "nystrom", "n_components": 400}))
     search._fits, search._sizes = lambda one, n: True, [300, 900]
-    assert search._next_step(wide, [])[0].size == 800  # not 1600
+    assert search._next_step(wide, [])[0].D == 800  # not 1600
 
 
 def test_the_time_of_a_large_map_is_told_from_rows_enough_for_its_landmarks(tmp_path, monkeypatch):
@@ -391,7 +391,7 @@ class Simulated:
         monkeypatch.setattr(module, "monotonic", lambda: self.now)
 
     def training(self, candidate, n):
-        return self.load * (n**2 / 2e7 if candidate.exact else n * max(candidate.size, 50) ** 2 / 4e10)
+        return self.load * (n**2 / 2e7 if candidate.exact else n * max(candidate.D, 50) ** 2 / 4e10)
 
     def ask(self, method, deadline, limit=inf, *, candidate=None, n=0, values=(), value=0.0, rows=None):
         if len(self.asked) == self.most:
@@ -418,7 +418,7 @@ class Simulated:
             return None
         score = 0.8 - 2 / (n + 1) ** 0.5
         if candidate and not candidate.exact:
-            score -= 10 / max(candidate.size, 50)
+            score -= 10 / max(candidate.D, 50)
         scores = {"score": score, "sd": 0.0, "value": 1.0, "folds": [score] * folds, "seconds": seconds}
         return scores | ({"train": seconds, "predict": 0.1} if method == "test" else {})
 
@@ -436,7 +436,7 @@ def test_a_budget_holds_at_any_load_with_the_training_of_the_best(load, budget, 
     assert 0.5 * budget < asked.now <= 1.05 * budget
     assert asked.longest <= 0.26 * budget
     if (load, budget, process) == (1.0, 60.0, True):
-        assert result.best.candidate.size >= 4096
+        assert result.best.candidate.D >= 4096
 
 
 def test_a_winner_that_takes_longer_than_the_budget_gives_way(monkeypatch):
@@ -453,7 +453,7 @@ def test_on_many_rows_a_large_map_is_trained_on_some_of_them(capped, process, mo
     at.capped = capped
     result = Search(at, None, 60.0, 0).run()
     one = result.best
-    assert (one.candidate.size >= 1024) == capped
+    assert (one.candidate.D >= 1024) == capped
     assert (one.n <= result.rows.get(one, at.n_train) < at.n_train) == capped
     if process:
         tested = [rows for method, _, rows in at.asked if method == "test"]
@@ -493,7 +493,7 @@ def test_another_kind_of_map_than_the_best_gets_more_features_too():
     search._fits = lambda one, n: one.candidate.map["name"] == "orf"
     while (step := search._next_step(best, [orf, best, *steps])) is not None:
         steps.append(replace(step[2], n=step[1]))
-    assert [one.candidate.size for one in steps] == [4096, 2048]
+    assert [one.candidate.D for one in steps] == [4096, 2048]
     search._fits = lambda one, n: True
     larger = replace(nystrom, map={**nystrom.map, "n_components": 4096})
     assert search._next_step(best, [orf, best])[0] == larger
@@ -502,16 +502,16 @@ def test_another_kind_of_map_than_the_best_gets_more_features_too():
 def test_a_candidate_that_takes_far_longer_than_told_does_not_cost_the_best(monkeypatch):
     """Where it cannot be ended, the linear model was handed over, since it alone trains in no time."""
     at, told = Simulated(monkeypatch, 1.0, False), Simulated.training
-    at.training = lambda candidate, n: told(at, candidate, n) * (20 if candidate.size >= 2048 else 1)
+    at.training = lambda candidate, n: told(at, candidate, n) * (20 if candidate.D >= 2048 else 1)
     best = Search(at, None, 60.0, 0).run().best
     assert at.now > 60
-    assert best.candidate.size >= 1024
+    assert best.candidate.D >= 1024
 
 
 def test_the_best_is_tested_after_a_candidate_that_was_ended(monkeypatch):
     """The start of a new process once took all the time that was kept for the tests."""
     at, told = Simulated(monkeypatch, 1.5, True), Simulated.training
-    at.training = lambda candidate, n: told(at, candidate, n) * (9 if candidate.size in (512, 1000) else 1)
+    at.training = lambda candidate, n: told(at, candidate, n) * (9 if candidate.D in (512, 1000) else 1)
     own = {"name": "orf", "n_components": 1000}
     for budget in (12.0, 25.0):
         at.now = 0.0
@@ -536,9 +536,9 @@ def test_the_start_of_a_new_process_is_kept_for_a_short_search(slow_from, monkey
 def test_a_small_map_is_tried_where_there_is_no_time_for_a_larger_one(monkeypatch):
     at, told = Simulated(monkeypatch, 1.0, True), Simulated.training
     at.capped = False
-    at.training = lambda candidate, n: told(at, candidate, n) * (5 if candidate.size else 1)
+    at.training = lambda candidate, n: told(at, candidate, n) * (5 if candidate.D else 1)
     Search(at, None, 10.0, 0).run()
-    sizes = {one.size for _, one, _ in at.asked if one and one.map and one.map["name"] == "orf"}
+    sizes = {one.D for _, one, _ in at.asked if one and one.map and one.map["name"] == "orf"}
     assert 256 in sizes
     assert max(sizes) < 1024
 

@@ -13,8 +13,8 @@ from kfeat.analysis.cells import summarise
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.experiments.paper import Claim
 from kfeat.render.files import write_report
+from kfeat.render.markup import csv_text, latex, markdown, markdown_cell, mathtext
 from kfeat.render.report import render
-from kfeat.render.table import csv_text, latex, markdown, markdown_cell, mathtext
 from kfeat.render.verdicts import scoreboard
 from kfeat.text import plain, plain_lines
 

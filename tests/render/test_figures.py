@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
-from kfeat.render.figures import marks
+from kfeat.render.figures import svg
 from kfeat.render.figures.figure import DIGITS, draw, figure_of
-from kfeat.render.figures.marks import RC, SVG, logarithmic, save
+from kfeat.render.figures.style import RC, logarithmic
+from kfeat.render.figures.svg import SVG, save
 from kfeat.render.files import FILES, write_report
 from kfeat.render.paper_table import check_figure
 from kfeat.render.report import records, render
@@ -594,7 +595,7 @@ def test_signs_that_the_font_lacks_are_drawn_by_another_font_or_as_boxes_in_sile
             figure = Figure()
             axes = figure.subplots()
             axes.set(title=label, xticks=[0, 1], xticklabels=[label, "b"])
-            if marks.fonts_with(frozenset(map(ord, label))) and label == "\u65e5\u672c":
+            if svg.fonts_with(frozenset(map(ord, label))) and label == "\u65e5\u672c":
                 continue  # this machine has a font for it
             save(figure, [tmp_path / "a.svg", tmp_path / "a.png"])
             assert tuple(axes.title.get_fontfamily()[1:]) == families

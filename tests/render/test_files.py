@@ -6,7 +6,7 @@ import pytest
 
 from kfeat.cli.reports import publish
 from kfeat.errors import StoreError
-from kfeat.experiments.row import ROWS, read_rows, write_rows
+from kfeat.experiments.store import ROWS, read_rows, write_rows
 from kfeat.files import replacing_together
 from kfeat.render.files import FILES, PUBLISHED, is_current, write_report
 

@@ -1,15 +1,16 @@
 """The table as the paper prints it: lines are settings, columns methods, ours beside the paper's."""
 
 import re
+from math import inf
 
 import pytest
 
 from kfeat.analysis.cells import Shown
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
+from kfeat.render.numbers import factor_text, time
 from kfeat.render.paper_table import paper_table, paper_table_notes, shown
 from kfeat.render.report import render
-from kfeat.render.table import factor_text, time
 from tests.cells import cells_with, fake_row
 
 
@@ -173,7 +174,9 @@ def test_times_read_as_the_paper_prints_them(seconds, printed):
 
 
 def test_large_ratios_have_no_exponent():
-    assert [factor_text(value) for value in (0.333333, 49.23, 1612.4)] == ["0.333×", "49.2×", "1612×"]
+    assert [factor_text(value) for value in (0.333333, 49.23, 1612.4, inf)] == [
+        "0.333×", "49.2×", "1612×", "∞",
+    ]  # fmt: skip
     one, missing, zero, bound = Shown(1.0), Shown(None), Shown(0.0), Shown(60.0, sign="> ")
     for over, under in ((one, zero), (missing, one), (one, missing), (bound, bound)):
         assert shown(over.over(under), factor_text) == "–"

@@ -5,6 +5,7 @@ import io
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,8 @@ from scipy.stats import ttest_ind, ttest_rel
 
 from kfeat.render import report
 from kfeat.render.notes import notes
+from kfeat.render.numbers import MISSING, UNCONVERGED
 from kfeat.render.report import records, render, render_csv
-from kfeat.render.table import MISSING, UNCONVERGED
 from tests.analysis.test_references import FIXED, TWO_MAPPED, accuracies, by_name, row
 from tests.analysis.test_references import load as load_reference
 from tests.cells import cells_with, fake_row
@@ -24,7 +25,7 @@ SHOWN = re.compile(r"([-+]\d+\.\d\d) \[(-?\d+\.\d\d), (-?\d+\.\d\d)\]")
 load = load_reference
 
 
-def column(experiment, make=row, title="less ORF"):
+def column(experiment, make=row, title="minus ORF"):
     return {record["method"]: record[title] for record in records(experiment, cells_with(experiment, make))}
 
 
@@ -47,13 +48,13 @@ def test_each_table_has_the_differences_with_their_intervals(load):
         assert [float(n) for n in SHOWN.fullmatch(shown[method]).groups()] == pytest.approx(
             expected, abs=5e-3
         )
-        line = [float(lines[method][f"less ORF{end}"]) for end in ("", "_low", "_high")]
+        line = [float(lines[method][f"minus ORF{end}"]) for end in ("", "_low", "_high")]
         assert line == pytest.approx(expected, rel=1e-3)
-    assert lines["ORF, D = 32"]["less ORF"] == lines["exact, LIBSVM"]["less ORF"] == ""
+    assert lines["ORF, D = 32"]["minus ORF"] == lines["exact, LIBSVM"]["minus ORF"] == ""
     for style in ("terminal", "markdown"):
         text = render(experiment, cells, style)
         assert shown["Nystrom"] in text
-        assert text.count("less ORF: the score less the reference's") == 1
+        assert text.count("minus ORF: the score minus the reference's") == 1
         assert "95 % interval, from pairs of runs with the same split or features." in text
         assert "Welch" not in text
 
@@ -67,7 +68,7 @@ def test_the_note_says_which_intervals_are_welchs(load):
     assert [float(number) for number in shown] == pytest.approx(expected, abs=5e-3)
     assert any(line.endswith("its 95 % interval, Welch's.") for line in notes(experiment, cells))
     two = load("{map: orf, solver: newton}", {**FIXED, **TWO_MAPPED})
-    (note,) = [line for line in notes(two, cells_with(two, row)) if line.startswith("less ORF, Newton: ")]
+    (note,) = [line for line in notes(two, cells_with(two, row)) if line.startswith("minus ORF, Newton: ")]
     pairs, _, welch = note.partition("; Welch's for ")
     assert "from pairs of runs" in pairs
     assert "'Nystrom, LIBLINEAR'" in welch
@@ -75,9 +76,9 @@ def test_the_note_says_which_intervals_are_welchs(load):
 
 
 def test_a_title_of_one_size_names_it_and_that_of_several_methods_none(load):
-    assert set(column(load("{map: exact}"), title="less exact, LIBSVM").values()) > {"reference"}
-    assert "less ORF, D = 64" in records(*_of(load("{map: orf, map.n_components: 64}")))[0]
-    assert "less reference" in records(*_of(load("{map: [orf, nystrom]}")))[0]
+    assert set(column(load("{map: exact}"), title="minus exact, LIBSVM").values()) > {"reference"}
+    assert "minus ORF, D = 64" in records(*_of(load("{map: orf, map.n_components: 64}")))[0]
+    assert "minus reference" in records(*_of(load("{map: [orf, nystrom]}")))[0]
     assert not [key for key in records(*_of(load(maps=["nystrom"])))[0] if "less" in key]
 
 
@@ -101,9 +102,8 @@ def test_a_difference_from_a_score_in_doubt_is_marked(load):
         return fake_row(trial, row(trial)["accuracy"], solve=solve | {"stop_reason": "limit"})
 
     assert f"{UNCONVERGED} [" in column(load(), half_done)["Nystrom"]
-    assert (
-        UNCONVERGED not in column(load("{map: nystrom}"), half_done, "less Nystrom")["Random Fourier, D = 32"]
-    )
+    from_nystrom = column(load("{map: nystrom}"), half_done, "minus Nystrom")
+    assert UNCONVERGED not in from_nystrom["Random Fourier, D = 32"]
 
 
 def check_latex(text):
@@ -139,9 +139,11 @@ def test_latex_is_a_table_of_a_paper(load, tmp_path):
     cells = cells_with(experiment, lambda trial: row(trial) if trial.map else fake_row(trial, 0.99))
     text = render(experiment, cells, "latex")
     check_latex(text)
-    about = r"Mean $\pm$ standard deviation over 6 runs; bold: the best map. less ORF: the score less "
+    about = r"Mean $\pm$ standard deviation over 6 runs; bold: the best map. minus ORF: the score minus "
     assert rf"\caption{{Maps \& 50 \% of n\#1\_a. {about}" in text
     assert r"\label{tab:my_maps}\smallskip" in text
+    single = [replace(cell, rows=cell.rows[:1]) for cell in cells]
+    assert r"standard deviation over 1 run; bold" in render(experiment, single, "latex")
     best = max((cell for cell in cells if cell.trial.map), key=lambda cell: cell.score.mean)
     (bold,) = re.findall(r"\\textbf\{(.*?) \$\\pm\$", text)
     assert bold == f"{best.score.mean:.2f}"

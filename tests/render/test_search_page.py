@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from kfeat.own.candidates import linear_model
-from kfeat.own.report import Evidence
+from kfeat.own.report import HeldOutAnswers
 from kfeat.own.search import SearchResult
 from kfeat.own.training import preferred
-from kfeat.render.tuning import sentences, write_page
+from kfeat.render.tuning import sentences
+from kfeat.render.tuning_page import write_page
 from tests.own.test_search import FACTS, scored
 
 rng = np.random.default_rng(0)
@@ -22,7 +23,7 @@ RESULT = SearchResult(
 )
 KNOWN = rng.integers(2, size=250)
 PROBABILITY = np.where(rng.random(250) < 0.9, KNOWN, 1 - KNOWN) * 0.8 + 0.1
-CLASSES = Evidence(
+CLASSES = HeldOutAnswers(
     ["no", "<script>alert(1)</script>"],
     KNOWN,
     (PROBABILITY > 0.5).astype(int),
@@ -31,7 +32,7 @@ CLASSES = Evidence(
     200,
 )
 VALUES = rng.normal(size=120)
-TARGETS = Evidence([], VALUES, VALUES + 0.1, None, {}, 0)
+TARGETS = HeldOutAnswers([], VALUES, VALUES + 0.1, None, {}, 0)
 
 
 class Page(HTMLParser):
@@ -50,8 +51,8 @@ class Page(HTMLParser):
         self.texts.append(data.strip())
 
 
-def page_of(result, evidence, path):
-    write_page(path, "# Found by `kfeat tune ", "A <title>", sentences(result), result, evidence)
+def page_of(result, answers, path):
+    write_page(path, "# Found by `kfeat tune ", "A <title>", sentences(result), result, answers)
     return Page(path.read_text())
 
 
@@ -75,20 +76,20 @@ FEW_ROWS = "There were too few test rows, or no time, for the importance of colu
 
 
 @pytest.mark.parametrize(
-    ("evidence", "texts"),
+    ("answers", "texts"),
     [
         (TARGETS, ["Residuals of 120 rows", FEW_ROWS]),
         (None, ["The budget had no time for figures of the test rows."]),
         (replace(CLASSES, classes=[*"abc"], probabilities=np.full((250, 3), 1 / 3)), ["Calibration"]),
     ],
 )  # fmt: skip
-def test_what_there_is_no_evidence_for_is_not_drawn(evidence, texts, tmp_path):
+def test_what_there_are_no_answers_for_is_not_drawn(answers, texts, tmp_path):
     regression = replace(FACTS, task="regression", metric="neg_mean_absolute_error")
-    result = replace(RESULT, facts=regression) if evidence is TARGETS else RESULT
-    page = page_of(result, evidence, tmp_path / "a.html")
+    result = replace(RESULT, facts=regression) if answers is TARGETS else RESULT
+    page = page_of(result, answers, tmp_path / "a.html")
     for text in texts:
         assert text in page.texts, text
-    assert ("Calibration" in page.texts) == (evidence not in (TARGETS, None))
+    assert ("Calibration" in page.texts) == (answers not in (TARGETS, None))
 
 
 def test_what_was_preferred_is_taken_by_its_rule_and_said():

@@ -10,8 +10,8 @@ from kfeat.analysis.cells import summarise
 from kfeat.analysis.statistics import TIME_FREEDOM, welch_half_width
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
+from kfeat.render.numbers import MISSING
 from kfeat.render.report import records, render_csv
-from kfeat.render.table import MISSING
 from tests.cells import cells_with, fake_row
 
 STOPPED = {"status": "stopped", "reason": "too long", "limit_s": 60.0, "timed": True}

@@ -155,7 +155,7 @@ def test_a_scaled_kernel_and_cost_give_the_same_machine_to_the_last_bit(name, mo
     y = labels(X, classes) if classes else values(X)
     plain, scaled = (clone(solver).set_params(kernel=Exponential(0.7)) for _ in range(2))
     plain.fit(X, y)
-    monkeypatch.setattr("kfeat.solvers.libsvm.kernel_scale", lambda *_: 2.0**70)
+    monkeypatch.setattr("kfeat.solvers.kernel_svm.kernel_scale", lambda *_: 2.0**70)
     scaled.fit(X, y)
     assert (plain._kernel.scale, scaled._kernel.scale) == (1.0, 2.0**70)
     for attribute in ("support_", "dual_coef_", "intercept_"):

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.solvers import Liblinear, Newton
 from kfeat.solvers.class_weights import weights_of_codes
-from kfeat.solvers.newton_method import LOSSES
+from kfeat.solvers.newton_descent import LOSSES
 from kfeat.solvers.newton_system import FORCING, MOST_CG, conjugate_gradients, design, hessian_factor
 from tests.solvers.problems import features, labels, problem
 

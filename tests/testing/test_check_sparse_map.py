@@ -1,6 +1,5 @@
 """check_map on random binning: a foreign map with CSR features, whose columns depend on the rows of `fit`."""
 
-import importlib
 import tracemalloc
 from types import SimpleNamespace
 
@@ -10,10 +9,10 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from kfeat.kernels import Laplacian
-from kfeat.testing import check_map
+from kfeat.testing import bias, check_map, setting
+from kfeat.testing.promises import PROMISES
 
 KERNEL = Laplacian(0.5)
-module = importlib.import_module("kfeat.testing.check_map")
 
 
 class Binning(TransformerMixin, BaseEstimator):
@@ -136,9 +135,9 @@ def test_a_million_columns_are_compared_without_a_dense_matrix():
     Z = csr_array((np.ones(24), np.arange(24) * 40_000, np.arange(25)), shape=(24, 10**6))
     fitted = SimpleNamespace(transform=lambda rows: Z)
     tracemalloc.start()
-    found = module._features(fitted, np.zeros((24, 3)))
-    assert module._distance(found, Z) == 0
-    assert np.array_equal(module._estimates(fitted, np.zeros((24, 3))), np.eye(24))
+    found = setting.features_of(fitted, np.zeros((24, 3)))
+    assert setting.distance(found, Z) == 0
+    assert np.array_equal(setting.estimates(fitted, np.zeros((24, 3))), np.eye(24))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10**7  # a dense matrix takes 192 MB
@@ -147,12 +146,12 @@ def test_a_million_columns_are_compared_without_a_dense_matrix():
 @pytest.mark.parametrize("mean", [0.5, 2.0, 10.0])
 def test_rare_collisions_raise_no_alarm(monkeypatch, mean):
     """Where a pair shares a bin a few times in all draws, or never, its sample variance is too small."""
-    monkeypatch.setattr(module, "FALSE_ALARMS", 0.02)
+    monkeypatch.setattr(bias, "FALSE_ALARMS", 0.02)
     rng, n, D = np.random.default_rng(0), 200, 50
     k = mean / (n * D)
     failed = 0
     for _ in range(300):
         errors = rng.binomial(D, k, (n, 22)) / D - k
         errors[:, -1] = rng.standard_normal(n) / 10  # that of the factor
-        failed += module._bias(SimpleNamespace(errors=[errors]))[0] is False
+        failed += PROMISES["unbiased"](SimpleNamespace(errors=[errors]))[0] is False
     assert failed <= 9  # of 3 at most that are expected

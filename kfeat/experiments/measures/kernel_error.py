@@ -84,8 +84,8 @@ class KernelError(Measure):
             feature_map.fit(others)
         estimates, columns = self._estimates(feature_map, rows, clock)
         errors = kernel_errors(feature_map, rows, estimates, unseen)
-        found = {key: asdict(e) if isinstance(e, Estimate) else e for key, e in errors.items()}
-        return {"kernel_error": found, "columns": columns}
+        numbers = {key: asdict(e) if isinstance(e, Estimate) else e for key, e in errors.items()}
+        return {"kernel_error": numbers, "columns": columns}
 
     def _estimates(self, feature_map: Any, rows: Any, clock: Clock) -> tuple[Any, dict[str, int] | None]:
         """Return the map's estimates of the kernel between the rows, and its columns by kind, if any."""
@@ -144,6 +144,6 @@ class LowRankError(Measure):
         squares = np.sort(eigvalsh(G) ** 2)  # of a positive definite matrix: the largest are kept
         best = float(np.sqrt(squares[: max(len(squares) - Z.shape[1], 0)].sum()))
         error, norm = float(np.linalg.norm(G - gram_matrix(Z))), float(np.sqrt(squares.sum()))
-        found = {"low_rank_error": error / norm, "best_rank_error": best / norm, "excess": error - best}
+        errors = {"low_rank_error": error / norm, "best_rank_error": best / norm, "excess": error - best}
         ratio = {"over_best": error / best} if best > 0 else {}  # at full rank the least error is 0
-        return {**found, **ratio, "columns": column_counts(Z)._asdict()}
+        return {**errors, **ratio, "columns": column_counts(Z)._asdict()}

@@ -126,9 +126,11 @@ class Weights(Measure):
         _quantity("weight_minimum", "least weight", "least w_i / p_i"),
         *(
             _quantity(
-                f"weight_q{each}", f"{each} % quantile of the weights", f"{each} % quantile of w_i / p_i"
+                f"weight_q{percent}",
+                f"{percent} % quantile of the weights",
+                f"{percent} % quantile of w_i / p_i",
             )
-            for each in QUANTILES
+            for percent in QUANTILES
         ),
         _quantity("weight_maximum", "largest weight", "largest w_i / p_i"),
         _quantity(
@@ -153,7 +155,7 @@ class Weights(Measure):
             feature_map.fit(X)
         w = feature_map.weights_
         relative = w / feature_map.plain_weights()
-        found = {
+        distribution = {
             "sum": w.sum(),
             "deviation": np.sqrt(np.mean((w - feature_map.plain_weights()) ** 2)),
             "distance": np.sqrt(np.mean((relative - 1) ** 2)),
@@ -163,4 +165,4 @@ class Weights(Measure):
             "negative": (w < 0).mean(),
             "zero": (w == 0).mean(),
         }
-        return {"weights": {name: float(value) for name, value in found.items()}, "columns": None}
+        return {"weights": {name: float(value) for name, value in distribution.items()}, "columns": None}

@@ -18,19 +18,18 @@ from kfeat.analysis.names import Names, formulas
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import FigureLayout
-from kfeat.render.figures.marks import (
+from kfeat.render.figures.marks import Marks, why_single
+from kfeat.render.figures.style import (
     COLOURS,
     DASHES,
     MARKERS,
     MORE_DASHES,
-    Marks,
     by_score,
     heading,
     logarithmic,
     logarithmic_at,
     say_why_empty,
     shared_legend,
-    why_single,
     wrapped,
 )
 from kfeat.render.paper_table import PaperNumbers, Printed, check_sizes
@@ -125,7 +124,7 @@ def _points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str,
 
 def _d_equals_D(cells: Sequence[Cell]) -> bool:  # noqa: N802
     """Tell whether the maps have as many features as the data."""
-    return all(c.size == c.rows[0]["n_features"] for c in cells if c.rows and c.trial.map)
+    return all(c.rows[0]["n_features"] == c.D for c in cells if c.rows and c.trial.map)
 
 
 def _panels(layout: FigureLayout, points: Sequence[_Point]) -> list[list[list[_Point]]]:
@@ -190,7 +189,7 @@ class _CurvePanels:
 
     def _x(self, cell: Cell) -> float | None:
         """Return where a cell stands on the x axis; None for an exact SVM against a map's size."""
-        return cell.size if self.layout.x == "n_components" else cell.mean(self.layout.x, busy=True)
+        return cell.D if self.layout.x == "n_components" else cell.mean(self.layout.x, busy=True)
 
     def _printed(self, axes: Any, series: _Series, cell: Cell, number: Printed, quantity: str) -> None:
         """Mark what the paper prints; of an exact kernel SVM, at the right end of its line."""

@@ -21,22 +21,20 @@ from kfeat.experiments.layout import Column, FigureLayout, ReferenceLine, TableL
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.figures.curves import curves
-from kfeat.render.figures.marks import (
+from kfeat.render.figures.marks import Mark, Marks
+from kfeat.render.figures.style import (
     COLOURS,
     RC,
-    Mark,
-    Marks,
     by_score,
     heading,
-    in_any_script,
     logarithmic,
-    save,
     say_why_empty,
     shared_legend,
     wrapped,
 )
-from kfeat.render.paper_table import Choice, PaperNumbers, Printed, choose
-from kfeat.render.table import mathtext
+from kfeat.render.figures.svg import in_any_script, save
+from kfeat.render.markup import mathtext
+from kfeat.render.paper_table import ChosenCells, PaperNumbers, Printed, choose
 from kfeat.text import plain
 
 DIGITS = 6  # of the places of axes, as shares of the figure
@@ -126,7 +124,7 @@ def _figure(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
         return curves(experiment, layout, cells)
     if layout is not None and layout.kind == "ratios" and experiment.table is not None:
         return ratios(experiment, experiment.table, cells)
-    sizes = {cell.size for cell in shown if cell.trial.map}
+    sizes = {cell.D for cell in shown if cell.trial.map}
     if layout is None and len(sizes) > 1 and None not in sizes:
         return curves(experiment, FigureLayout(kind="curves", log=["fit"]), shown)
     return methods(experiment, layout or FigureLayout(kind="methods"), _without_gaps(cells))
@@ -303,7 +301,7 @@ def _ratio_label(column: Column, quantity: str) -> str:
     return f"{column.title}, {quantity}" if several else column.title
 
 
-def _mark(at: float, choice: Choice, name: str) -> Mark | None:
+def _mark(at: float, choice: ChosenCells, name: str) -> Mark | None:
     """Return the ratio over / for of a quantity, whose relative variance is the sum of both."""
     if choice.cell is None or choice.over is None:
         return None

@@ -1,27 +1,26 @@
-"""Solvers of the study: the choice of a method's gamma and C, whose row says it, and boosted trees."""
+"""The solver that chooses gamma and C of a method, whose row has the choice."""
 
 import warnings
 from dataclasses import dataclass, field
 from math import isfinite
 from time import perf_counter
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Ge
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn import model_selection
 from sklearn.base import clone
 
 from kfeat.errors import DataError
-from kfeat.experiments.foreign import OtherMap
+from kfeat.experiments.adapters import OtherMap
+from kfeat.experiments.boosting import Boosting
 from kfeat.kernels import Kernel
 from kfeat.kernels.base import as_operand, squared_norms
 from kfeat.kernels.dot_product import DotProductKernel
 from kfeat.maps import FeatureMap
-from kfeat.parameters import Components, Iterations, Seed
+from kfeat.parameters import Components, Seed
 from kfeat.solvers import KernelRidge, LibsvmCV, NewtonCV, RidgeCV
-from kfeat.solvers.base import AboveZero, Solver, Subproblem, Task, finite, resolved_kernel
+from kfeat.solvers.base import Solver, Subproblem, Task, finite, resolved_kernel
 
 FOLDS = 3
 FACTOR = 4.0  # between neighbouring values of gamma
@@ -33,7 +32,7 @@ REGRESSIONS = ("ridge", "kernel_ridge", "boosting_regression")
 
 
 @dataclass(eq=False, repr=False)
-class Search(Solver):
+class TunedSolver(Solver):
     """A method trained with the gamma and the C (or alpha) that three-fold cross-validation chooses.
 
     gamma is s 4^k with k = -2, ..., 2, and further while the best k lies at an edge, up to |k| = 5. The scale
@@ -68,9 +67,9 @@ class Search(Solver):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> from kfeat.kernels import Gaussian
-    >>> from kfeat.experiments.search import Search
-    >>> search = Search(Gaussian("mean_distance"), solver="libsvm").fit(X, y)
-    >>> search.score(X, y) > 0.95, sorted(search.choice_)
+    >>> from kfeat.experiments.tuned_solver import TunedSolver
+    >>> tuned = TunedSolver(Gaussian("mean_distance"), solver="libsvm").fit(X, y)
+    >>> tuned.score(X, y) > 0.95, sorted(tuned.choice_)
     (True, ['C', 'at_end', 'cv_score', 'gamma', 'gammas'])
     """
 
@@ -92,26 +91,26 @@ class Search(Solver):
         return dict(self.choice_)
 
     @finite
-    def fit(self, X: Any, y: Any) -> "Search":
+    def fit(self, X: Any, y: Any) -> "TunedSolver":
         """Choose on X (n, d) and y (n,), and train on them."""
         X, y = self._check(X, y)
         if self.task == "classification":
             kept = np.flatnonzero(np.bincount(y)[y] >= FOLDS)
             X, y = X[kept], self.classes_[y[kept]]
             if len(np.unique(y)) < 2:
-                raise DataError(f"Search: {FOLDS} folds need as many rows of two classes")
+                raise DataError(f"TunedSolver: {FOLDS} folds need as many rows of two classes")
         start = perf_counter()
         kernel = resolved_kernel(self.kernel, X)
         with warnings.catch_warnings(action="ignore"):  # of values that are too small or too large
             tried = self._tried(kernel, X, y)
             best = max(tried, key=lambda k: (tried[k].score, -abs(k)))
             trained = tried[best]
-            columns = None if self.map is None else self.map.n_components
-            if columns is not None and columns > self.columns:
-                trained = self._trained(trained.kernel, X, y, columns)
+            D = None if self.map is None else self.map.n_components
+            if D is not None and self.columns < D:
+                trained = self._trained(trained.kernel, X, y, D)
             if trained.at_end:
-                wider = self._trained(trained.kernel, X, y, columns, wide=True)
-                trained = max(trained, wider, key=lambda one: one.score)
+                wider = self._trained(trained.kernel, X, y, D, wide=True)
+                trained = max(trained, wider, key=lambda trained: trained.score)
         self.map_, self.solver_ = trained.map, trained.solver
         end = trained.at_end or abs(best) == MOST
         self.choice_ = {**trained.values, "cv_score": trained.score, "at_end": float(end)}
@@ -128,10 +127,10 @@ class Search(Solver):
 
     def _tried(self, kernel: Kernel, X: Any, y: Any) -> dict[int, "Trained"]:
         """Return what was trained for each k; only k = 0 for a kernel without gamma."""
-        n_components = None if self.map is None else min(self.map.n_components, self.columns)
+        D = None if self.map is None else min(self.map.n_components, self.columns)
         scale = getattr(kernel, "gamma", None)
         if scale is None:
-            return {0: self._trained(kernel, X, y, n_components)}
+            return {0: self._trained(kernel, X, y, D)}
         if isinstance(kernel, DotProductKernel):
             scale /= max(float(squared_norms(as_operand(X)).mean()), 1e-12)
         tried: dict[int, Trained] = {}
@@ -139,21 +138,17 @@ class Search(Solver):
         while waiting:
             for k in waiting:
                 at = clone(kernel).set_params(gamma=float(scale) * FACTOR**k)
-                tried[k] = self._trained(at, X, y, n_components)
+                tried[k] = self._trained(at, X, y, D)
             best = max(tried, key=lambda k: (tried[k].score, -abs(k)))
             waiting = [k for k in (best - 1, best + 1) if k not in tried and abs(k) <= MOST]
         return tried
 
-    def _trained(
-        self, kernel: Kernel, X: Any, y: Any, n_components: int | None, wide: bool = False
-    ) -> "Trained":
+    def _trained(self, kernel: Kernel, X: Any, y: Any, D: int | None, wide: bool = False) -> "Trained":
         """Return the method with this kernel, trained on X with its best C or alpha."""
         seed = int(self.random_state or 0)
         feature_map = None
         if self.map is not None:
-            feature_map = clone(self.map).set_params(
-                kernel=kernel, n_components=n_components, random_state=seed
-            )
+            feature_map = clone(self.map).set_params(kernel=kernel, n_components=D, random_state=seed)
             X = feature_map.fit(X, y).transform(X)
         regression = self.task == "regression"
         cutter = model_selection.KFold if regression else model_selection.StratifiedKFold
@@ -162,28 +157,32 @@ class Search(Solver):
         grid = [10.0**k for k in range(low, high + 1)]
         ends: Any = (grid[0], grid[-1], 10.0)
         if self.solver in ("newton", "libsvm"):
-            given: dict[str, Any] = {"folds": FOLDS, "random_state": seed}
-            found: Any = (
-                NewtonCV(*ends, **given) if self.solver == "newton" else LibsvmCV(kernel, 0, *ends, **given)
+            options: dict[str, Any] = {"folds": FOLDS, "random_state": seed}
+            solver: Any = (
+                NewtonCV(*ends, **options)
+                if self.solver == "newton"
+                else LibsvmCV(kernel, 0, *ends, **options)
             )
-            score = float(found.fit(X, y).cv_scores_.mean(axis=0).max())
+            score = float(solver.fit(X, y).cv_scores_.mean(axis=0).max())
         elif self.solver == "ridge":
-            found = RidgeCV(*ends, folds=FOLDS, random_state=seed).fit(X, y)
-            score = 1 - float(found.cv_errors_.min()) / float(np.var(y))
+            solver = RidgeCV(*ends, folds=FOLDS, random_state=seed).fit(X, y)
+            score = 1 - float(solver.cv_errors_.min()) / float(np.var(y))
         elif self.solver == "kernel_ridge":
-            search = model_selection.GridSearchCV(
+            grid_search = model_selection.GridSearchCV(
                 KernelRidge(kernel), {"alpha": grid}, cv=folds, error_score=-np.inf
             ).fit(X, y)
-            found, score = search.best_estimator_, float(search.best_score_)
+            solver, score = grid_search.best_estimator_, float(grid_search.best_score_)
         else:
             trees = Boosting("regression" if self.task == "regression" else "classification")
-            search = model_selection.GridSearchCV(trees, TREES, cv=folds).fit(X, y)
-            values = {name: float(value) for name, value in search.best_params_.items()}
-            return Trained(kernel, feature_map, search.best_estimator_, float(search.best_score_), values)
-        values = found.learnt_parameters() or {"alpha": found.alpha}
+            grid_search = model_selection.GridSearchCV(trees, TREES, cv=folds).fit(X, y)
+            values = {name: float(value) for name, value in grid_search.best_params_.items()}
+            return Trained(
+                kernel, feature_map, grid_search.best_estimator_, float(grid_search.best_score_), values
+            )
+        values = solver.learnt_parameters() or {"alpha": solver.alpha}
         at_end = not 1.01 * grid[0] < next(iter(values.values())) < 0.99 * grid[-1]  # up to rounding
         return Trained(
-            kernel, feature_map, found, score if isfinite(score) else -np.inf, values, bool(at_end)
+            kernel, feature_map, solver, score if isfinite(score) else -np.inf, values, bool(at_end)
         )
 
 
@@ -197,68 +196,3 @@ class Trained:
     score: float
     values: dict[str, float] = field(default_factory=dict)
     at_end: bool = False
-
-
-@dataclass(eq=False, repr=False)
-class Boosting(Solver):
-    """Gradient boosting of trees, by scikit-learn's HistGradientBoosting, without early stopping.
-
-    Ke et al., "LightGBM: a highly efficient gradient boosting decision tree", NIPS 2017.
-
-    Parameters
-    ----------
-    kind : {"classification", "regression"}, default "classification"
-        The task: log loss or squared error.
-    learning_rate, max_leaf_nodes, max_iter : float, int and int, default 0.1, 31 and 100
-        The shrinkage of each tree, its leaves, and the number of trees (for each class).
-    random_state : int, optional
-        The seed of scikit-learn's estimator; None is 0.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> from kfeat.experiments.search import Boosting
-    >>> Boosting(max_iter=10).fit(X, y).score(X, y) > 0.95
-    True
-    """
-
-    kind: Literal["classification", "regression"] = "classification"
-    learning_rate: AboveZero = 0.1
-    max_leaf_nodes: Annotated[int, Ge(2)] = 31
-    max_iter: Iterations = 100
-    random_state: Seed | None = None
-
-    @property
-    def task(self) -> Task:
-        """The task by its `kind`."""
-        return self.kind
-
-    def fit(self, X: Any, y: Any) -> "Boosting":
-        """Train on X (n, d), made dense, and y (n,)."""
-        from sklearn import ensemble  # here, since its import takes a fifth of a second
-
-        X, y = self._check(X, y)
-        start = perf_counter()
-        classes = self.kind == "classification"
-        kind = ensemble.HistGradientBoostingClassifier if classes else ensemble.HistGradientBoostingRegressor
-        self.estimator_ = kind(
-            learning_rate=self.learning_rate,
-            max_leaf_nodes=self.max_leaf_nodes,
-            max_iter=self.max_iter,
-            early_stopping=False,
-            random_state=int(self.random_state or 0),
-        ).fit(dense(X), y)
-        self._report([Subproblem("boosting", int(self.estimator_.n_iter_))])
-        self.times_ = {"solve": perf_counter() - start}
-        return self
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return a label or a value for each row of X."""
-        predicted = np.asarray(self.estimator_.predict(dense(self._check_again(X))))
-        return self.classes_[predicted] if self.task == "classification" else predicted
-
-
-def dense(X: Any) -> NDArray[Any]:
-    """Return X, which may be sparse, as an array."""
-    return np.asarray(X.toarray() if issparse(X) else X)
