@@ -1,6 +1,6 @@
 """Maps without bias pass kfeat's own z-tests of bias, and planted faults are found (DESIGN rule 10).
 
-Sketches are proved unbiased by an enumeration of all draws (test_sketches.py), and their draws are pinned.
+test_tensor_sketch.py proves sketches unbiased by an enumeration of all draws; their draws are pinned.
 """
 
 import numpy as np

@@ -15,8 +15,8 @@ from kfeat.render import report
 from kfeat.render.notes import notes
 from kfeat.render.report import records, render, render_csv
 from kfeat.render.table import MISSING, UNCONVERGED
-from tests.analysis.test_references import FIXED, TWO_MAPPED, accuracies, by_name, row
-from tests.analysis.test_references import load as load_reference
+from tests.analysis.test_claim_cases import FIXED, TWO_MAPPED, accuracies, by_name, row
+from tests.analysis.test_claim_cases import load as load_reference
 from tests.cells import cells_with, fake_row
 
 SHOWN = re.compile(r"([-+]\d+\.\d\d) \[(-?\d+\.\d\d), (-?\d+\.\d\d)\]")

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kfeat.place import Place
 
-PLACE = Path(__file__).parents[2] / "configs/bellet_2020/many_columns.py"
+PLACE = Path(__file__).parents[3] / "configs/bellet_2020/many_columns.py"
 BLOCK_RIDGE = Place.of(f"{PLACE}:BlockRidge").load()
 X, y = load_digits(return_X_y=True)
 X, y = X[:400] / 16, y[:400]

@@ -5,7 +5,7 @@ import pytest
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import Exponential, Gaussian
-from kfeat.maps import ComplexMaclaurin, PositiveFeatures, RandomMaclaurin
+from kfeat.maps import ComplexMaclaurin, RandomMaclaurin
 
 X = np.random.default_rng(0).standard_normal((6, 5)) / 3
 MAPS = [RandomMaclaurin, ComplexMaclaurin]
@@ -48,26 +48,3 @@ def test_long_rows_neither_overflow_nor_lose_their_weight(cls, dtype, law):
 def test_the_gaussian_has_no_constant_to_leave_out(cls):
     with pytest.raises(ParameterError, match="set constant=True"):
         cls(Gaussian(), constant=False).fit(X)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kernel", [Exponential(1.5), Gaussian(0.1)], ids=str)
-def test_the_variance_of_positive_features_is_the_lemmas(kernel):
-    x, y = np.array([[0.4, -0.3, 0.5]]), np.array([[0.3, 0.6, -0.2]])
-    scale = 1 / 1.5 if isinstance(kernel, Exponential) else np.sqrt(0.2)
-    r = scale**2 * ((x + y) ** 2).sum()
-    k = kernel(x, y)[0, 0]
-    expected = k**2 * np.expm1(r) * -np.expm1(-r) / 40
-    draws = []
-    for seed in range(1000):
-        z, w = PositiveFeatures(kernel, 40, random_state=seed).fit(x).transform(np.vstack([x, y]))
-        draws.append(z @ w)
-    errors = (np.array(draws) - k) ** 2
-    assert abs(errors.mean() - expected) < 4 * errors.std() / np.sqrt(1000)
-
-
-def test_positive_features_are_positive_and_long_rows_do_not_overflow():
-    X = 20 * np.random.default_rng(0).standard_normal((10, 6)).astype(np.float32)
-    Z = PositiveFeatures(Gaussian(0.5), 101, random_state=0).fit_transform(X)
-    assert np.isfinite(Z).all()
-    assert (Z >= 0).all()

@@ -7,9 +7,6 @@ from pathlib import Path
 import pytest
 
 from kfeat.child import avx2_alone
-from kfeat.cli.rerun import choose
-from kfeat.experiments.config import load_experiment
-from kfeat.experiments.plan import plan
 from kfeat.experiments.row import ROWS, write_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, succeed
@@ -199,19 +196,6 @@ def test_what_another_folder_lacks_is_named_and_nothing_in_both_fails():
     assert (every.exit_code, every.output) == (1, "no config has rows in both runs and old\n")
     for wrong in (["old/none"], ["old", "--rerun-budget", "1m"]):
         assert kfeat("check", "--all", "--against", *wrong).exit_code == 2
-
-
-def test_a_budget_is_kept_and_spread_over_maps(write):
-    experiment = load_experiment(write(), ["maps.0.n_components=[16, 32, 64]"])
-    seconds = {"tensor_sketch": 1.0, "random_maclaurin": 5.0, "exact": 60.0}
-    pairs = [
-        (trial, {"seconds": {"train": {"wall": seconds[trial.describe()["map"]]}}})
-        for trial in plan(experiment, dict.fromkeys(experiment.datasets, "f"))
-    ]
-    assert {t.map.name for t in choose(pairs, 6.0) if t.map} == {"tensor_sketch", "random_maclaurin"}
-    assert len(choose(pairs, 8.0)) == 4  # three sizes of the sketch and one Random Maclaurin
-    assert len(choose(pairs, 1000.0)) == 5  # one trial per cell, the exact machine too
-    assert choose(pairs, 0.5) == []
 
 
 @pytest.mark.slow

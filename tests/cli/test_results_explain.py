@@ -8,7 +8,7 @@ from kfeat.experiments.clock import environment
 from kfeat.experiments.row import read_rows, write_rows
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, refusal, succeed
-from tests.cli.test_check import NUMBERS
+from tests.cli.test_results_check import NUMBERS
 from tests.experiments.rows import row
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kfeat.experiments.config import load_experiment
-from tests.experiments.test_load import refusal
+from tests.experiments.test_config import refusal
 
 OPEN = "switches: [{key: solver.C, status: open, evidence: z}]\n"
 

@@ -1,8 +1,8 @@
 """What goes wrong around a run ends it with a sentence or is a row, and nothing finished is lost.
 
 Elsewhere: kill -9, Ctrl-C and a solver that never ends (tests/cli/test_run.py, test_worker.py), a full disk
-and damaged lines (test_store.py), killed stores (tests/fuzz/test_killed_store.py), two runs at once and a
-config that changes between two (tests/cli/test_two_runs.py).
+and damaged lines (test_row.py), killed stores (tests/fuzz/test_killed_store.py), two runs at once and a
+config that changes between two (tests/cli/test_run_beside_others.py).
 """
 
 import errno

@@ -1,16 +1,20 @@
-"""The least error of a rank is that of the eigenvalues that are left out."""
+"""The kernel error by its formula, also on rows held out and without features; the least error of a rank."""
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from kfeat.diagnostics import held_out_rows
+from kfeat.errors import ParameterError
 from kfeat.experiments.measures.kernel_error import KernelError, LowRankError
+from kfeat.experiments.quantities import QUANTITIES
 from kfeat.kernels import Gaussian, Laplacian, Polynomial
-from kfeat.maps import Nystrom, RandomBinning, RandomMaclaurin
+from kfeat.maps import MAPS, Nystrom, RandomBinning, RandomFourier, RandomMaclaurin
 from tests.experiments.rows import measured
 
 X = np.random.default_rng(0).random((80, 5))
 GAUSSIAN = Gaussian(gamma=1.0)
+ROWS, WIDE = np.random.default_rng(0).standard_normal((200, 3)), Gaussian(0.5)
 
 
 def of(feature_map, rows=X, n_rows=1000):
@@ -80,3 +84,38 @@ def test_sparse_features_are_measured_as_dense_ones(measure):
         if not quantity.timed:
             assert quantity.read(sparse) == pytest.approx(quantity.read(dense)), quantity.name
     assert sparse["columns"] == dense["columns"]
+
+
+def test_held_out_rows_are_not_fitted_to(monkeypatch):
+    fitted = []
+    fit = RandomFourier.fit
+    monkeypatch.setattr(RandomFourier, "fit", lambda self, rows: fitted.append(rows) or fit(self, rows))
+    m = RandomFourier(WIDE, 40, random_state=0)
+    found = measured(KernelError(50, held_out=True), m, ROWS)["kernel_error"]["relative_frobenius"]["value"]
+    rows, others = held_out_rows(ROWS, 50, 0)
+    np.testing.assert_array_equal(fitted[0], others)
+    assert {len(rows), len(others)} == {50, 150}
+    assert {tuple(row) for row in np.vstack([rows, others])} == {tuple(row) for row in ROWS}
+    Z, off = m.transform(rows), ~np.eye(50, dtype=bool)
+    K = WIDE(rows)
+    assert found == pytest.approx(np.linalg.norm((Z @ Z.T - K)[off]) / np.linalg.norm(K[off]))
+
+
+@pytest.mark.parametrize("rows", [ROWS, csr_array(ROWS)], ids=["dense", "sparse"])
+@pytest.mark.parametrize("name", ["ses", "bayesian_quadrature"])
+def test_signed_weights_have_a_kernel_error_without_features(name, rows):
+    m = MAPS[name](WIDE, 40, sign="signed", random_state=0)
+    row = measured(KernelError(), m, rows)
+    assert row["columns"] is None
+    off = ~np.eye(200, dtype=bool)
+    K = WIDE(ROWS)
+    error = np.linalg.norm((m.approximate_kernel(ROWS) - K)[off]) / np.linalg.norm(K[off])
+    assert QUANTITIES["kernel_error"].read(row) == pytest.approx(error)
+    assert not m.has_features
+    assert MAPS[name](WIDE, 40).has_features
+
+
+@pytest.mark.parametrize("n_rows", [199, 1000])
+def test_more_rows_to_hold_out_than_can_be_are_refused(n_rows):
+    with pytest.raises(ParameterError, match=rf"expected 3 to 198 rows to hold out of 200.*got {n_rows:,}"):
+        measured(KernelError(n_rows, held_out=True), RandomFourier(WIDE, 40), ROWS)

@@ -8,7 +8,7 @@ import pytest
 
 from kfeat.cli import options
 from tests.cli.commands import kfeat, refusal, succeed
-from tests.cli.test_configs import ROOT
+from tests.cli.test_reference_configs import ROOT
 
 NOTE = "no folder results here: the published rows are those that come with kfeat"
 
