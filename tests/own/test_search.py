@@ -162,10 +162,9 @@ def test_without_time_there_is_a_linear_model_and_candidates_that_all_fail_are_t
     assert asked.questions.count("score") == 1
     monkeypatch.setattr(module, "MOST", 1)
     failing = Answering("score", {"failed": "one class only"}, range(99), **setup.bench(0, {}))
-    search = Search(failing, None, 1000.0, 0)
     with pytest.raises(ConfigError, match=r"^no candidate could be scored: one class only$"):
-        search.run()
-    assert [trial.state.name for trial in search._study.trials].count("FAIL") == 1
+        Search(failing, tmp_path / "failing.log", 1000.0, 0).run()
+    assert [trial.state.name for trial in study_of(tmp_path / "failing.log", 0).trials].count("FAIL") == 1
 
 
 def test_rows_that_cannot_choose_a_method_are_refused(tmp_path):
@@ -302,18 +301,6 @@ def test_the_time_of_a_candidate_is_told_from_few_rows_and_columns():
     assert training(replace(mapped, folds=(0.9, 0.9)), 200) == pytest.approx(expected(mapped, 300) / 2)
     assert (path_time(mapped.candidate, 3), path_time(ridge.candidate, 3)) == (2.0, 2.0)
     assert path_time(replace(mapped.candidate, loss="squares"), 10) == 1.0  # one decomposition
-
-
-def test_a_regression_needs_no_time_for_probabilities_and_no_step_has_more_landmarks_than_rows():
-    search, one = Search(None, None, 60.0, 0), scored(900, 0.9, 1.0, exact=False)
-    closing = []
-    for task in ("classification", "regression"):
-        search._facts = replace(FACTS, task=task, n_test=0)
-        closing.append(search._closing(one, FACTS.n_train))
-    assert closing[0] - closing[1] == pytest.approx(one.seconds)
-    wide = replace(one, candidate=replace(one.candidate, map={"name": "nystrom", "n_components": 400}))
-    search._fits, search._sizes = lambda one, n: True, [300, 900]
-    assert search._next_step(wide, [])[0].size == 800  # not 1600
 
 
 def test_the_time_of_a_large_map_is_told_from_rows_enough_for_its_landmarks(tmp_path, monkeypatch):
@@ -462,19 +449,6 @@ def test_on_many_rows_a_large_map_is_trained_on_some_of_them(capped, process, mo
         assert at.now <= 63
 
 
-def test_the_time_on_the_most_rows_tells_and_more_rows_need_time_to_spare(monkeypatch):
-    monkeypatch.setattr(module, "monotonic", lambda: 0.0)
-    search, few = Search(None, None, 60.0, 0), scored(3_000, 0.9, 1.0, exact=False)
-    search._facts, search._began, search._end = replace(FACTS, n_train=9_000), 0.0, 100.0
-    many = replace(few, n=9_000, seconds=3.0)  # ten times what the time on few rows predicts
-    for one in (many, few):
-        search._note(one)
-    assert search._closing(few, 9_000) == search._closing(many, 9_000)
-    search._end = 1.01 * search._closing(many, 9_000)
-    assert search._rows_of(many) == 9_000
-    assert search._rows_of(few) < 9_000
-
-
 def test_a_map_with_a_hundred_rows_for_each_feature_does_not_go_up():
     one = scored(6_400, 0.9, 1.0, exact=False)
     above = [6_400, 19_200]
@@ -483,20 +457,102 @@ def test_a_map_with_a_hundred_rows_for_each_feature_does_not_go_up():
     assert next_up([scored(6_400, 0.9, 1.0)], above, lambda *_: True) is not None  # exact
 
 
-def test_another_kind_of_map_than_the_best_gets_more_features_too():
+class Answers:
+    """A scorer that answers at once, with the scores and the seconds of one value that functions give.
+
+    The clock stands still, so that all times are those that it tells.
+    """
+
+    def __init__(self, monkeypatch, score, seconds, **facts):
+        self.facts, self.score, self.seconds = replace(FACTS, **facts), score, seconds
+        monkeypatch.setattr(module, "monotonic", lambda: 0.0)
+
+    def ask(self, method, deadline, limit=inf, *, candidate=None, n=0, values=(), **question):
+        if method == "facts":
+            return vars(self.facts)
+        if candidate is None:
+            return {"score": 0.1}
+        n = n or self.facts.n_train
+        seconds = self.seconds(candidate, n) * path_time(candidate, len(values))
+        if seconds == inf:
+            return None
+        scores = {"score": self.score(candidate, n), "sd": 0.0, "value": 1.0, "seconds": seconds}
+        return scores | {"train": seconds, "predict": 0.1}
+
+
+BUDGET = 60.0
+LEFT = BUDGET - module.CLOSING  # for the training of the best, once all is scored
+
+
+def one_second(candidate, n):
+    """A candidate that takes a second for a value of C or alpha on so many rows."""
+    return Scored(candidate, n, 0.5, 0.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_classifier_needs_time_for_its_probabilities_too(task, monkeypatch):
+    def seconds(candidate, n):
+        trained = module.LONGER * training(one_second(candidate, n), n)
+        return 0.9 * LEFT / trained if candidate.map else 1e-6
+
+    def score(candidate, n):
+        return 0.9 if candidate.map else 0.5
+
+    answers = Answers(monkeypatch, score, seconds, task=task, n_train=500, n_test=0, rarest=500)
+    result = Search(answers, None, BUDGET, 0).run()
+    assert any(one.candidate.map for one in result.scored)
+    assert bool(result.best.candidate.map) == (task == "regression")
+
+
+def test_the_time_on_the_most_rows_tells_and_more_rows_need_time_to_spare(monkeypatch):
+    """On all rows it takes ten times what fewer rows tell, and there is just the time to train it."""
+    time_of_training = LEFT / 1.01 / module.LONGER
+
+    def seconds(candidate, n):
+        one = one_second(candidate, 9_000)
+        whole = replace(one, seconds=time_of_training / training(one, 9_000))
+        return whole.seconds if n == 9_000 else expected(whole, n) / 10
+
+    answers = Answers(monkeypatch, lambda candidate, n: 0.5, seconds, n_train=9_000)
+    result = Search(answers, None, BUDGET, 0).run()
+    many = next(one for one in result.scored if one.n == 9_000 and one.candidate.exact)
+    few = next(one for one in result.scored if one.n == 3_000 and one.candidate == many.candidate)
+    assert many not in result.rows  # all rows train it
+    assert 3_000 <= result.rows[few] < 9_000
+
+
+def test_another_kind_of_map_than_the_best_gets_more_features_too(monkeypatch):
     """On many rows four times the random features are better than landmarks, and sooner."""
-    search, orf = Search(None, None, 60.0, 0), scored(9_000, 0.8, 1.0, exact=False)
-    orf = replace(orf, candidate=replace(orf.candidate, map={"name": "orf", "n_components": 1024}))
-    nystrom = replace(orf.candidate, map={"name": "nystrom", "n_components": 1024})
-    best = replace(orf, candidate=nystrom, score=0.9)
-    search._facts, search._sizes, steps = replace(FACTS, n_train=100_000), [9_000], []
-    search._fits = lambda one, n: one.candidate.map["name"] == "orf"
-    while (step := search._next_step(best, [orf, best, *steps])) is not None:
-        steps.append(replace(step[2], n=step[1]))
-    assert [one.candidate.size for one in steps] == [4096, 2048]
-    search._fits = lambda one, n: True
-    larger = replace(nystrom, map={**nystrom.map, "n_components": 4096})
-    assert search._next_step(best, [orf, best])[0] == larger
+
+    def seconds(candidate, n):
+        if not candidate.map:
+            return 1e-6
+        landmarks = replace(candidate, map={"name": "nystrom", "n_components": 1024})
+        took = expected(replace(one_second(landmarks, 9_000), seconds=8.0), n, candidate)
+        return took if candidate.map["name"] == "nystrom" else took / 1e4
+
+    def score(candidate, n):
+        kinds = {"nystrom": 0.9, "orf": 0.8 + candidate.size / 1e5}
+        return kinds.get((candidate.map or {}).get("name"), 0.5) + n / 1e6
+
+    result = Search(Answers(monkeypatch, score, seconds, n_train=9_000), None, BUDGET, 0).run()
+    assert result.best.candidate.map["name"] == "nystrom"
+    maps = [one.candidate for one in result.scored if one.candidate.map]
+    largest = {name: max(one.size for one in maps if one.map["name"] == name) for name in ("nystrom", "orf")}
+    assert largest == {"nystrom": 1024, "orf": 4096}
+
+
+def test_no_map_has_more_landmarks_than_rows(monkeypatch):
+    """The best has 3,000 rows, since on more a candidate takes too long."""
+
+    def score(candidate, n):
+        return 1 - 1 / (2 + candidate.size)
+
+    answers = Answers(monkeypatch, score, lambda candidate, n: 1e-6 if n <= 3_000 else inf, n_train=27_000)
+    result = Search(answers, None, BUDGET, 0).run()
+    landmarks = {one.candidate.size for one in result.scored if one.candidate.size}
+    assert max(landmarks) == 2000  # not four times 1,000
+    assert all(one.candidate.size <= one.n for one in result.scored)
 
 
 def test_a_candidate_that_takes_far_longer_than_told_does_not_cost_the_best(monkeypatch):

@@ -130,7 +130,7 @@ def test_weights_of_classes_are_those_of_the_user_and_candidates_are_told(capsys
 @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame])
 def test_without_time_for_all_rows_the_best_is_trained_on_those_it_was_scored_on(kind, monkeypatch):
     monkeypatch.setattr(search, "rungs", lambda n_train, rarest: [966])
-    monkeypatch.setattr(search.Search, "_ends", lambda self, one: [one.n])
+    monkeypatch.setattr(search, "LONGER", 1e9)  # so that there is no time for more
     X = np.random.default_rng(0).normal(size=(2_900, 3))
     y, weights = X[:, 0] * X[:, 1] > 0, np.ones(2_900)
     model = KernelClassifier(budget=20, n_jobs=1).fit(kind(X), y, sample_weight=weights)
@@ -192,13 +192,19 @@ def test_a_bad_parameter_is_one_sentence(given, told):
 
 
 def test_a_seed_is_drawn_as_in_scikit_learn_and_one_thread_is_the_default(monkeypatch):
-    threads = []
+    seeds, threads = [], []
     scorer = training.Scorer
-    monkeypatch.setattr(training, "Scorer", lambda *given: threads.append(given[2]) or scorer(*given))
+
+    def spied(data, seed, n_threads, *more):
+        seeds.append(seed)
+        threads.append(n_threads)
+        return scorer(data, seed, n_threads, *more)
+
+    monkeypatch.setattr(training, "Scorer", spied)
     monkeypatch.setattr(training, "physical_cores", lambda: 4)
     given = [(None, None), (None, None), (-1, 7), *((jobs, np.random.RandomState(1)) for jobs in (-3, -9))]
-    models = [KernelClassifier(budget=5, n_jobs=jobs, random_state=state) for jobs, state in given]
-    seeds = [model.fit(ROWS, SIGNS)._seed for model in models]
+    for jobs, state in given:
+        KernelClassifier(budget=5, n_jobs=jobs, random_state=state).fit(ROWS, SIGNS)
     assert threads == [1, 1, 4, 2, 1]
     assert seeds[0] != seeds[1]
     assert (seeds[2], seeds[3]) == (7, seeds[4])
