@@ -7,12 +7,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 
 from kfeat.data import fingerprint, load, load_raw, sources
 from kfeat.data.catalogue import shape_of
 from kfeat.data.loading import call_anew
 from kfeat.data.protocol import Protocol
-from kfeat.data.sources import LoaderSource, Source, _adapter
+from kfeat.data.sources import LoaderSource, Source, validated
 from kfeat.errors import ConfigError, DataError
 from tests.data.files import dense
 
@@ -198,7 +199,7 @@ def test_what_cannot_be_imported_is_said_too(toy):
 
 def test_other_processes_read_what_is_kept_and_a_mapping_is_called_anew(toy):
     written = toy("CALLS.touch(); CALLS.write_text(CALLS.read_text() + '.'); return X, y")
-    source = _adapter(Source).validate_python(written)
+    source = validated(Source, written, "dataset")
     assert fingerprint(source) is None
     assert shape_of(source, Protocol(split={"kind": "all"})) is None
     first = load_raw(source)
@@ -217,7 +218,7 @@ def test_other_processes_read_what_is_kept_and_a_mapping_is_called_anew(toy):
 
 def test_other_data_of_the_same_code_replace_those_kept(toy, tmp_path):
     written = toy("k = float(Path('k').read_text()); return k * X, y")
-    source = _adapter(Source).validate_python(written)
+    source = validated(Source, written, "dataset")
     (tmp_path / "k").write_text("1")
     before = load_raw(written).fingerprint
     (tmp_path / "k").write_text("2")
@@ -234,7 +235,7 @@ def test_a_config_names_a_file_beside_it(tmp_path, caplog):
 
     def read(code):
         origin = SimpleNamespace(path=tmp_path / "c.yaml", code=code)
-        return _adapter(Source).validate_python({"loader": "my_data.py:load"}, context=origin)
+        return TypeAdapter(Source).validate_python({"loader": "my_data.py:load"}, context=origin)
 
     assert load_raw(read("name")).name == "my_data.py:load"
     assert caplog.text == ""
@@ -254,12 +255,12 @@ def test_short_names_of_packages_are_loaders(tmp_path, monkeypatch):
         sources, "entry_points", lambda group: {"adult": "no:no", "toy": "sklearn.datasets:load_iris"}
     )
     monkeypatch.setattr("sklearn.datasets.load_iris", lambda: (np.eye(4), [0, 1, 0, 1]))
-    source = _adapter(Source).validate_python("toy")
+    source = validated(Source, "toy", "dataset")
     assert isinstance(source, LoaderSource)
     assert (source.name, source.loader.version.split()[0]) == ("toy", "scikit-learn")
     assert json.loads(source.model_dump_json())["loader"] == "toy"
-    assert source == _adapter(Source).validate_python({"loader": "toy"})
+    assert source == validated(Source, {"loader": "toy"}, "dataset")
     assert load_raw("toy").n_features == 4
-    assert _adapter(Source).validate_python("adult") == "adult"
+    assert validated(Source, "adult", "dataset") == "adult"
     with pytest.raises(ConfigError, match="unknown dataset 'nosuch'"):
         load_raw("nosuch")

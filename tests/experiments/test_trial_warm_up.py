@@ -5,7 +5,6 @@ from time import sleep
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
 from kfeat.experiments import trial as module
 from kfeat.experiments.trial import WARM_UP, WARM_UP_ROWS, run_trial
@@ -99,24 +98,32 @@ def test_the_time_limit_holds_in_the_warm_up_with_a_second_more(write):
     assert named[named.index(("train", -WARM_UP)) :][1:3] == [None, ("train", 0.0)]
 
 
-def test_sparse_features_take_memory_by_their_non_zeros():
-    def own(n, D, k):
-        return 16 * n * D
-
-    indices, starts = np.arange(60, dtype=np.int32), np.arange(0, 61, 3, dtype=np.int32)
-    Z = csr_array((np.ones(60), indices, starts), shape=(20, 10**6))
-    assert module._feature_bytes(Z, 1000, own) == 1000 * 3 * 12 + 8 * 10**6 + 16 * 1000 * 3
-    assert module._feature_bytes(np.ones((20, 7), np.float32), 1000, own) == 1000 * 7 * 4 + 16 * 1000 * 7
-
-
-def test_memory_for_all_features_and_the_solver_is_written_to_first(trial, monkeypatch):
+@pytest.fixture
+def written(monkeypatch):
+    """The sizes of the arrays of ones that are written."""
     sizes, ones = [], np.ones
 
-    def spy(shape, *arguments, **options):
+    def spied(shape, *arguments, **options):
         sizes.append(shape)
         return ones(shape, *arguments, **options)
 
-    monkeypatch.setattr(module.np, "ones", spy)
+    monkeypatch.setattr(module.np, "ones", spied)
+    return sizes
+
+
+def test_memory_for_all_features_and_the_solver_is_written_to_first(trial, written):
     row = run(trial)
     features = row["n_train"] * sum(row["columns"].values())
-    assert 4 * features + 16 * features in sizes  # in single precision, and as nodes of LIBLINEAR
+    assert 4 * features + 16 * features in written  # in single precision, and as nodes of LIBLINEAR
+
+
+def test_sparse_features_take_memory_by_their_non_zeros(write, written):
+    maps = "{name: tensor_sketch, n_components: 64}\n  - {name: random_maclaurin, n_components: 64}"
+    changes = {
+        maps: "{name: random_binning, n_components: 64}",
+        "polynomial, degree: 2, coef0: 1": "laplacian, gamma: 0.05",
+    }
+    row = run(planned(write(**changes))[0])
+    stored = 64 * row["n_train"]
+    values, nodes, starts = (4 + 4) * stored, 16 * stored, 8 * row["sparse"]["columns"]
+    assert values + nodes + starts in written  # in single precision with indices, and as nodes of LIBLINEAR

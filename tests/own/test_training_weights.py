@@ -113,10 +113,8 @@ def test_weights_are_routed_through_a_pipeline():
         weighted = cross_validate(steps, X, LABELS, **options)["estimator"][0][-1].solver_.coef_
         plain = cross_validate(make_pipeline(StandardScaler(), model), X, LABELS, cv=3, return_estimator=True)
         assert not np.allclose(weighted, plain["estimator"][0][-1].solver_.coef_)
-        assert (
-            "sample_weight"
-            in kfeat.KernelClassifier().set_fit_request(sample_weight=True)._metadata_request.fit.requests
-        )
+        routing = kfeat.KernelClassifier().set_fit_request(sample_weight=True).get_metadata_routing()
+        assert routing.consumes("fit", ["sample_weight"]) == {"sample_weight"}
 
 
 def test_skewed_targets_ask_for_other_scales_and_errors_for_another_loss():

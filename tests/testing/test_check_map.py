@@ -332,7 +332,8 @@ def test_the_stated_share_of_correct_maps_fails(monkeypatch):
     monkeypatch.setattr(module, "FALSE_ALARMS", 0.2)
     scales = (1.0, 4 ** (-module.LEAST_RATE / 2))
     draws = [[scale * rng.standard_normal((200, 22)) for scale in scales] for _ in range(500)]
-    for check in (module._bias, module._order):
+    for promise in ("unbiased", "variance of order 1 / D"):
+        check = module.PROMISES[promise]
         failed = np.mean([check(SimpleNamespace(errors=errors))[0] is False for errors in draws])
         assert 0.06 < failed < 0.14  # three standard errors
 
