@@ -162,6 +162,7 @@ def quick(monkeypatch):
     monkeypatch.setattr(bench, "ScorerProcess", Direct)
     monkeypatch.setattr(bench, "boosting_model", few_trees)
     monkeypatch.setattr(report, "REPEATS", 1)
+    # Drawing takes seconds, and what it draws is read by tests/render/test_tuning.py.
     monkeypatch.setattr(tuning, "_figure", lambda result, evidence: f"figures of {evidence.classes}")
 
 

@@ -246,6 +246,7 @@ def test_trees_never_lead_out_of_their_arrays(field, value, tmp_path, monkeypatc
     nodes = model.solver_._predictors[1][0].nodes
     nodes[field][0] = value
     with monkeypatch.context() as patch:
+        # Nothing public writes a damaged model.
         patch.setattr("kfeat.own.model._check_solver", lambda solver: None)
         model.save(tmp_path / "forged")
     with pytest.raises(ModelError, match="the trees of its boosting are damaged"):

@@ -22,7 +22,7 @@ def trained(**parameters):
 
 
 def features(ridge, rows):
-    """Return all features of the rows side by side, from copies of the blocks."""
+    """Return all features of the rows side by side, from copies of the blocks that it never joins."""
     blocks = [share**0.5 * Z for _, share, Z in ridge._blocks(rows.astype(np.float32))]
     return np.hstack(blocks).astype(float)
 
