@@ -346,13 +346,14 @@ class Scripted:
 
 
 def test_a_search_ends_once_nothing_gets_better_and_goes_on_while_something_does(monkeypatch):
-    monkeypatch.setattr(module, "MOST", 80)
+    monkeypatch.setattr(module, "MOST", 40)
+    monkeypatch.setattr(module, "STALE", 5)
     asked = []
     for gain in (0.0, 1e-3):
         asker = Scripted(gain)
         Search(asker, None, 1000.0, 0).run()
         asked.append(asker.asked)
-    assert asked[0] < 4 * module.STALE < 80 <= asked[1]
+    assert asked[0] < 30 < module.MOST <= asked[1]
 
 
 def test_gamma_is_one_over_the_number_of_columns_after_z_scores_and_no_offset_changes_it(tmp_path):
