@@ -17,7 +17,7 @@ from kfeat.own import bench, load_model, report
 from kfeat.own import search as search_module
 from kfeat.own.search import SearchResult
 from kfeat.own.training import BOOSTING
-from kfeat.render import tuning_page
+from kfeat.render import tuning
 from kfeat.text import in_yaml
 from tests.cells import planned, run
 from tests.cli.commands import kfeat, refusal, succeed, when_told
@@ -162,7 +162,8 @@ def quick(monkeypatch):
     monkeypatch.setattr(bench, "ScorerProcess", Direct)
     monkeypatch.setattr(bench, "boosting_model", few_trees)
     monkeypatch.setattr(report, "REPEATS", 1)
-    monkeypatch.setattr(tuning_page, "_figure", lambda result, answers: f"figures of {answers.classes}")
+    # Drawing takes seconds, and what it draws is read by tests/render/test_tuning.py.
+    monkeypatch.setattr(tuning_page, "_figure", lambda result, evidence: f"figures of {evidence.classes}")
 
 
 @pytest.mark.usefixtures("people", "quick")

@@ -9,7 +9,7 @@ from kfeat.experiments.run import planned
 from kfeat.experiments.store import Store
 from kfeat.experiments.trial import run_trial
 from tests.cli.commands import kfeat, succeed
-from tests.cli.test_configs import ROOT
+from tests.cli.test_reference_configs import ROOT
 from tests.switches import SWITCHED
 
 

@@ -74,10 +74,10 @@ def test_what_is_written_aside_stays_and_what_an_error_left_goes(write):
         bars.tell(begin(trials))
         for trial in trials[:3]:
             bars.tell(started(trial))
-        bars._live.refresh()
+        bars.console.print()
         with bars.aside():
             screen.write("the table\n")
-        bars._live.refresh()
+        bars.console.print()
         after = screen.getvalue().rpartition("the table\n")[2]
         assert "trials" in after
         assert "\x1b[1A" not in after.partition("trials")[0]

@@ -17,7 +17,7 @@ from kfeat.experiments.store import ROWS, read_rows, write_rows
 from kfeat.render.files import FILES
 from tests.cells import fake_row, planned
 from tests.cli.commands import kfeat, refusal, succeed
-from tests.cli.test_check import spoil
+from tests.cli.test_results_check import spoil
 
 
 def rows(name="small"):

@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from kfeat.cli.main import _Group
+from kfeat.cli import main
 
 ENDS = [(signal.SIGINT, "interrupted", 130), (signal.SIGTERM, "terminated", 143)]
 
@@ -32,7 +32,7 @@ def command(interruptible):
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)}
 
     def called(body):
-        group = _Group(commands={"x": click.Command("x", callback=body)})
+        group = type(main)(commands={"x": click.Command("x", callback=body)})
         return CliRunner().invoke(group, ["x"])
 
     yield called

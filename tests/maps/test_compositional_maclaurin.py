@@ -34,7 +34,7 @@ def expected_over_inner_draws(arrangements):
     kernel = Compositional(Polynomial(2), Polynomial(1, coef0=1.0))
     fitted = CompositionalMaclaurin(kernel, inner, 2, "truncated", random_state=0).fit(rows)
     assert fitted.inner_.n_components == 4
-    total, Z = np.zeros((3, 3)), np.empty((3, 2))
+    total = np.zeros((3, 3))
     for ones in range(5):
         factors = np.repeat([0, 1], [4 - ones, ones])
         share = comb(4, ones) * (1 / 3) ** ones * (2 / 3) ** (4 - ones)
@@ -44,7 +44,7 @@ def expected_over_inner_draws(arrangements):
         for signs, columns in draws:
             fitted.inner_.signs_ = np.reshape(signs, (ones, 1)).astype(np.int8)
             fitted.columns_ = np.array(columns)
-            fitted._block_mapper(Z.dtype)(rows, Z)
+            Z = fitted.transform(rows)
             total += share / len(draws) * (Z @ Z.T)
     return total, kernel(rows)
 

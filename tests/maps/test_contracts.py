@@ -9,7 +9,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_info, threadpool_limits
-from variants import VARIANTS
 
 from kfeat import maps
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
@@ -18,6 +17,7 @@ from kfeat.maps import MAPS, base
 from kfeat.maps.blocks import one_blas_thread
 from kfeat.parameters import HANDED_IN, parameter_model
 from kfeat.testing import check_map
+from tests.maps.variants import VARIANTS
 
 each_variant = pytest.mark.parametrize("variant", VARIANTS, ids=lambda m: type(m).__name__)
 

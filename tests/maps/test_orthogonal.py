@@ -17,7 +17,10 @@ GAMMA = 0.5  # so that a single frequency is N(0, I)
 
 
 def frequencies(fitted):
-    """Return the matrix by which the map multiplies, one frequency in each row."""
+    """Return the matrix by which the map multiplies, one frequency in each row.
+
+    Features tell the phases only up to whole turns, and the last one of an odd D only up to its sign.
+    """
     return fitted._phases(np.dtype(float))(np.eye(fitted.n_features_in_)).T
 
 

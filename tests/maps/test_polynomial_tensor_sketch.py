@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from test_sketches import tables
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import Exponential, Gaussian, Polynomial
 from kfeat.maps import PolynomialTensorSketch, TensorSketch
 from kfeat.maps.polynomial_tensor_sketch import covariances, expected_error, least_error
 from kfeat.maps.series import sampled_pairs
+from tests.maps.test_tensor_sketch import tables
 
 X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])
 rng = np.random.default_rng(0)

@@ -69,7 +69,7 @@ def test_the_law_shows_a_fault(name, fault, pairs):
     m = RandomBinning(KERNEL, R, random_state=0).fit(pairs)
     m.multipliers_ = np.floor(m.multipliers_ / 2**12)  # leaves room for narrower bins
     setattr(m, name, fault(m))
-    codes = m._grids(slice(None)).codes(pairs)
+    codes = m._grids(slice(None)).codes(pairs)  # features would be those of the bins that `fit` met
     shared = (codes[:, :, None] == codes[:, None, :]).mean(axis=0)
     assert largest_z(shared, pairs) > 2 * BOUND
 

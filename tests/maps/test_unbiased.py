@@ -1,6 +1,6 @@
 """Maps without bias pass kfeat's own z-tests of bias, and planted faults are found (DESIGN rule 10).
 
-Sketches are proved unbiased by an enumeration of all draws (test_sketches.py), and their draws are pinned.
+test_tensor_sketch.py proves sketches unbiased by an enumeration of all draws; their draws are pinned.
 """
 
 import numpy as np
@@ -90,10 +90,14 @@ def one_length(m, X, rng):
 
 
 def wide_bandwidth(cls):
-    def _kernel_for(self, X, rng):
-        return type(self.kernel)(1.05 * self.kernel.gamma)
+    """Return a map that is fitted with another bandwidth than its kernel has."""
 
-    return type("Wide", (cls,), {"_kernel_for": _kernel_for})
+    def fit(self, X, y=None):
+        kernel = self.kernel
+        cls.fit(self.set_params(kernel=type(kernel)(1.05 * kernel.gamma)), X)
+        return self.set_params(kernel=kernel)
+
+    return type("Wide", (cls,), {"fit": fit})
 
 
 RANDOM_FOURIER, FASTFOOD, ORF = FOURIER[:2], FOURIER[2], FOURIER[3]

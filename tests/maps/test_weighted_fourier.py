@@ -28,6 +28,13 @@ def cosines(m, A, B):
     return c
 
 
+def waves(m, X):
+    """Return the features of rows with weights 1: cosines, for odd D one with an offset, and sines."""
+    phases, n = X @ m.frequencies_, m.n_components // 2
+    pairs, single = phases[:, :n], np.sqrt(2) * np.cos(phases[:, n:] + m.offsets_)
+    return np.hstack([np.cos(pairs), single, np.sin(pairs)])
+
+
 def brute_force(m, A, B, kernel=KERNEL):
     c, k = cosines(m, A, B), kernel(A, B).ravel()
     return c.T @ c / len(k), c.T @ k / len(k), (k**2).mean()
@@ -36,7 +43,7 @@ def brute_force(m, A, B, kernel=KERNEL):
 @pytest.mark.parametrize("D", [40, 41, 1])
 def test_the_equations_of_all_pairs_are_those_of_the_design_matrix(D):
     m, n_held = SES(KERNEL, D, random_state=0).fit(X), 12
-    found = all_pairs(X, m._waves(X), KERNEL, m.frequencies_.shape[1], n_held)
+    found = all_pairs(X, waves(m, X), KERNEL, m.frequencies_.shape[1], n_held)
     for equations, rows in zip(found, (X[:n_held], X[n_held:], X), strict=True):
         for actual, expected in zip(
             (equations.A, equations.b, equations.K2), brute_force(m, rows, rows), strict=True
@@ -52,7 +59,8 @@ def test_the_equations_of_all_pairs_are_those_of_the_design_matrix(D):
 def test_the_equations_of_sampled_pairs_tend_to_those_of_all(D):
     """Drawn in proportion to the norm of their cosines and weighted by its inverse: unbiased."""
     m = SES(KERNEL, D, random_state=0).fit(X)
-    found = sampled_pairs(X, m._waves(X), KERNEL, m._factors(), 200_000, np.random.default_rng(1))
+    largest = 2 / D / m.plain_weights()
+    found = sampled_pairs(X, waves(m, X), KERNEL, largest, 200_000, np.random.default_rng(1))
     A, b, K2 = brute_force(m, X, X)
     np.testing.assert_allclose(found.A, A, atol=0.01)
     np.testing.assert_allclose(found.b, b, atol=0.01)

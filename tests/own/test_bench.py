@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from kfeat.own import bench
 from kfeat.own.bench import best_column, kernel_ridge_scores, metric_of, newton_scores, seen_moments
-from kfeat.solvers import Newton
+from kfeat.solvers import newton_method
 from kfeat.solvers.base import TargetScale
 from kfeat.solvers.moments import Moments
 
@@ -24,13 +24,13 @@ def test_folds_go_along_c_with_the_factors_of_hessians_or_without(monkeypatch):
     accuracy = metric_of("accuracy", y, True)
     quick = newton_scores("squared_hinge", Z, y, CS, splits, {"bias": 1.0}, accuracy)
     checked = []
-    begun = Newton._begun
+    problem = newton_method.Problem
 
-    def counted(self, *data):
+    def counted(*data):
         checked.append(1)
-        return begun(self, *data)
+        return problem(*data)
 
-    monkeypatch.setattr(Newton, "_begun", counted)
+    monkeypatch.setattr(newton_method, "Problem", counted)
     assert (
         newton_scores("squared_hinge", Z, y, CS, splits, {"bias": 1.0}, accuracy).tolist() == quick.tolist()
     )

@@ -15,7 +15,7 @@ from kfeat.experiments.config import load_experiment
 from kfeat.own import bench as bench_module
 from kfeat.own import search as module
 from kfeat.own.bench import LocalScorer, Scorer, ScorerProcess, helpful_threads, rarest_rows
-from kfeat.own.candidates import Candidate, DataFacts, draw, maps_of, neighbours, study_of
+from kfeat.own.candidates import Candidate, Facts, draw, maps_of, neighbours, study_of
 from kfeat.own.search import (
     Scored,
     Search,
@@ -162,10 +162,9 @@ def test_without_time_there_is_a_linear_model_and_candidates_that_all_fail_are_t
     assert asked.questions.count("score") == 1
     monkeypatch.setattr(module, "MOST", 1)
     failing = Answering("score", {"failed": "one class only"}, range(99), **setup.bench(0, {}))
-    search = Search(failing, None, 1000.0, 0)
     with pytest.raises(ConfigError, match=r"^no candidate could be scored: one class only$"):
-        search.run()
-    assert [trial.state.name for trial in search._study.trials].count("FAIL") == 1
+        Search(failing, tmp_path / "failing.log", 1000.0, 0).run()
+    assert [trial.state.name for trial in study_of(tmp_path / "failing.log", 0).trials].count("FAIL") == 1
 
 
 def test_rows_that_cannot_choose_a_method_are_refused(tmp_path):
@@ -198,7 +197,7 @@ def test_a_process_answers_fails_and_is_ended_at_a_deadline(tmp_path):
         assistant.end()
 
 
-FACTS = DataFacts(
+FACTS = Facts(
     "classification", 30_000, 100, 20, 9_000,
     {"own": {"gaussian": 0.1, "polynomial": 0.1}, "zscore": {"gaussian": 0.05, "polynomial": 0.05}},
 )  # fmt: skip
@@ -252,10 +251,10 @@ def test_the_usual_come_first_on_each_scaling_then_on_the_best_and_every_step_is
     assert first[5].kernel["degree"] == 3
     assert all(one.exact for one in first)
     (orf, nystrom) = maps_of(first[1], FACTS, 30_000)
-    assert (orf.D, nystrom.D) == (1024, 1024)
-    assert maps_of(first[1], FACTS, 300)[0].D == 100
+    assert (orf.size, nystrom.size) == (1024, 1024)
+    assert maps_of(first[1], FACTS, 300)[0].size == 100
     steps = list(neighbours(orf, FACTS))
-    assert [one.D for one in steps] == [4096, 2048, 1024, 1024, 1024]
+    assert [one.size for one in steps] == [4096, 2048, 1024, 1024, 1024]
     assert [one.kernel["gamma"] for one in steps[2:4]] == [0.1, 0.025]
     assert steps[4].loss == "logistic"
 
@@ -304,18 +303,6 @@ def test_the_time_of_a_candidate_is_told_from_few_rows_and_columns():
     assert path_time(replace(mapped.candidate, loss="squares"), 10) == 1.0  # one decomposition
 
 
-def test_a_regression_needs_no_time_for_probabilities_and_no_step_has_more_landmarks_than_rows():
-    search, one = Search(None, None, 60.0, 0), scored(900, 0.9, 1.0, exact=False)
-    closing = []
-    for task in ("classification", "regression"):
-        search._facts = replace(FACTS, task=task, n_test=0)
-        closing.append(search._closing(one, FACTS.n_train))
-    assert closing[0] - closing[1] == pytest.approx(one.seconds)
-    wide = replace(one, candidate=replace(one.candidate, map={"name": "nystrom", "n_components": 400}))
-    search._fits, search._sizes = lambda one, n: True, [300, 900]
-    assert search._next_step(wide, [])[0].D == 800  # not 1600
-
-
 def test_the_time_of_a_large_map_is_told_from_rows_enough_for_its_landmarks(tmp_path, monkeypatch):
     monkeypatch.setattr("kfeat.own.training.LONG", 100)
     path = config(tmp_path, "{name: gaussian, gamma: 1}", *product(240))
@@ -359,13 +346,14 @@ class Scripted:
 
 
 def test_a_search_ends_once_nothing_gets_better_and_goes_on_while_something_does(monkeypatch):
-    monkeypatch.setattr(module, "MOST", 80)
+    monkeypatch.setattr(module, "MOST", 40)
+    monkeypatch.setattr(module, "STALE", 5)
     asked = []
     for gain in (0.0, 1e-3):
         asker = Scripted(gain)
         Search(asker, None, 1000.0, 0).run()
         asked.append(asker.asked)
-    assert asked[0] < 4 * module.STALE < 80 <= asked[1]
+    assert asked[0] < 30 < module.MOST <= asked[1]
 
 
 def test_gamma_is_one_over_the_number_of_columns_after_z_scores_and_no_offset_changes_it(tmp_path):
@@ -391,7 +379,7 @@ class Simulated:
         monkeypatch.setattr(module, "monotonic", lambda: self.now)
 
     def training(self, candidate, n):
-        return self.load * (n**2 / 2e7 if candidate.exact else n * max(candidate.D, 50) ** 2 / 4e10)
+        return self.load * (n**2 / 2e7 if candidate.exact else n * max(candidate.size, 50) ** 2 / 4e10)
 
     def ask(self, method, deadline, limit=inf, *, candidate=None, n=0, values=(), value=0.0, rows=None):
         if len(self.asked) == self.most:
@@ -418,7 +406,7 @@ class Simulated:
             return None
         score = 0.8 - 2 / (n + 1) ** 0.5
         if candidate and not candidate.exact:
-            score -= 10 / max(candidate.D, 50)
+            score -= 10 / max(candidate.size, 50)
         scores = {"score": score, "sd": 0.0, "value": 1.0, "folds": [score] * folds, "seconds": seconds}
         return scores | ({"train": seconds, "predict": 0.1} if method == "test" else {})
 
@@ -436,7 +424,7 @@ def test_a_budget_holds_at_any_load_with_the_training_of_the_best(load, budget, 
     assert 0.5 * budget < asked.now <= 1.05 * budget
     assert asked.longest <= 0.26 * budget
     if (load, budget, process) == (1.0, 60.0, True):
-        assert result.best.candidate.D >= 4096
+        assert result.best.candidate.size >= 4096
 
 
 def test_a_winner_that_takes_longer_than_the_budget_gives_way(monkeypatch):
@@ -453,26 +441,13 @@ def test_on_many_rows_a_large_map_is_trained_on_some_of_them(capped, process, mo
     at.capped = capped
     result = Search(at, None, 60.0, 0).run()
     one = result.best
-    assert (one.candidate.D >= 1024) == capped
+    assert (one.candidate.size >= 1024) == capped
     assert (one.n <= result.rows.get(one, at.n_train) < at.n_train) == capped
     if process:
         tested = [rows for method, _, rows in at.asked if method == "test"]
         assert (result.rows[one] if capped else None) in tested
         assert "score" in result.tests[one]
         assert at.now <= 63
-
-
-def test_the_time_on_the_most_rows_tells_and_more_rows_need_time_to_spare(monkeypatch):
-    monkeypatch.setattr(module, "monotonic", lambda: 0.0)
-    search, few = Search(None, None, 60.0, 0), scored(3_000, 0.9, 1.0, exact=False)
-    search._facts, search._began, search._end = replace(FACTS, n_train=9_000), 0.0, 100.0
-    many = replace(few, n=9_000, seconds=3.0)  # ten times what the time on few rows predicts
-    for one in (many, few):
-        search._note(one)
-    assert search._closing(few, 9_000) == search._closing(many, 9_000)
-    search._end = 1.01 * search._closing(many, 9_000)
-    assert search._rows_of(many) == 9_000
-    assert search._rows_of(few) < 9_000
 
 
 def test_a_map_with_a_hundred_rows_for_each_feature_does_not_go_up():
@@ -483,35 +458,117 @@ def test_a_map_with_a_hundred_rows_for_each_feature_does_not_go_up():
     assert next_up([scored(6_400, 0.9, 1.0)], above, lambda *_: True) is not None  # exact
 
 
-def test_another_kind_of_map_than_the_best_gets_more_features_too():
+class Answers:
+    """A scorer that answers at once, with the scores and the seconds of one value that functions give.
+
+    The clock stands still, so that all times are those that it tells.
+    """
+
+    def __init__(self, monkeypatch, score, seconds, **facts):
+        self.facts, self.score, self.seconds = replace(FACTS, **facts), score, seconds
+        monkeypatch.setattr(module, "monotonic", lambda: 0.0)
+
+    def ask(self, method, deadline, limit=inf, *, candidate=None, n=0, values=(), **question):
+        if method == "facts":
+            return vars(self.facts)
+        if candidate is None:
+            return {"score": 0.1}
+        n = n or self.facts.n_train
+        seconds = self.seconds(candidate, n) * path_time(candidate, len(values))
+        if seconds == inf:
+            return None
+        scores = {"score": self.score(candidate, n), "sd": 0.0, "value": 1.0, "seconds": seconds}
+        return scores | {"train": seconds, "predict": 0.1}
+
+
+BUDGET = 60.0
+LEFT = BUDGET - module.CLOSING  # for the training of the best, once all is scored
+
+
+def one_second(candidate, n):
+    """A candidate that takes a second for a value of C or alpha on so many rows."""
+    return Scored(candidate, n, 0.5, 0.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_classifier_needs_time_for_its_probabilities_too(task, monkeypatch):
+    def seconds(candidate, n):
+        trained = module.LONGER * training(one_second(candidate, n), n)
+        return 0.9 * LEFT / trained if candidate.map else 1e-6
+
+    def score(candidate, n):
+        return 0.9 if candidate.map else 0.5
+
+    answers = Answers(monkeypatch, score, seconds, task=task, n_train=500, n_test=0, rarest=500)
+    result = Search(answers, None, BUDGET, 0).run()
+    assert any(one.candidate.map for one in result.scored)
+    assert bool(result.best.candidate.map) == (task == "regression")
+
+
+def test_the_time_on_the_most_rows_tells_and_more_rows_need_time_to_spare(monkeypatch):
+    """On all rows it takes ten times what fewer rows tell, and there is just the time to train it."""
+    time_of_training = LEFT / 1.01 / module.LONGER
+
+    def seconds(candidate, n):
+        one = one_second(candidate, 9_000)
+        whole = replace(one, seconds=time_of_training / training(one, 9_000))
+        return whole.seconds if n == 9_000 else expected(whole, n) / 10
+
+    answers = Answers(monkeypatch, lambda candidate, n: 0.5, seconds, n_train=9_000)
+    result = Search(answers, None, BUDGET, 0).run()
+    many = next(one for one in result.scored if one.n == 9_000 and one.candidate.exact)
+    few = next(one for one in result.scored if one.n == 3_000 and one.candidate == many.candidate)
+    assert many not in result.rows  # all rows train it
+    assert 3_000 <= result.rows[few] < 9_000
+
+
+def test_another_kind_of_map_than_the_best_gets_more_features_too(monkeypatch):
     """On many rows four times the random features are better than landmarks, and sooner."""
-    search, orf = Search(None, None, 60.0, 0), scored(9_000, 0.8, 1.0, exact=False)
-    orf = replace(orf, candidate=replace(orf.candidate, map={"name": "orf", "n_components": 1024}))
-    nystrom = replace(orf.candidate, map={"name": "nystrom", "n_components": 1024})
-    best = replace(orf, candidate=nystrom, score=0.9)
-    search._facts, search._sizes, steps = replace(FACTS, n_train=100_000), [9_000], []
-    search._fits = lambda one, n: one.candidate.map["name"] == "orf"
-    while (step := search._next_step(best, [orf, best, *steps])) is not None:
-        steps.append(replace(step[2], n=step[1]))
-    assert [one.candidate.D for one in steps] == [4096, 2048]
-    search._fits = lambda one, n: True
-    larger = replace(nystrom, map={**nystrom.map, "n_components": 4096})
-    assert search._next_step(best, [orf, best])[0] == larger
+
+    def seconds(candidate, n):
+        if not candidate.map:
+            return 1e-6
+        landmarks = replace(candidate, map={"name": "nystrom", "n_components": 1024})
+        took = expected(replace(one_second(landmarks, 9_000), seconds=8.0), n, candidate)
+        return took if candidate.map["name"] == "nystrom" else took / 1e4
+
+    def score(candidate, n):
+        kinds = {"nystrom": 0.9, "orf": 0.8 + candidate.size / 1e5}
+        return kinds.get((candidate.map or {}).get("name"), 0.5) + n / 1e6
+
+    result = Search(Answers(monkeypatch, score, seconds, n_train=9_000), None, BUDGET, 0).run()
+    assert result.best.candidate.map["name"] == "nystrom"
+    maps = [one.candidate for one in result.scored if one.candidate.map]
+    largest = {name: max(one.size for one in maps if one.map["name"] == name) for name in ("nystrom", "orf")}
+    assert largest == {"nystrom": 1024, "orf": 4096}
+
+
+def test_no_map_has_more_landmarks_than_rows(monkeypatch):
+    """The best has 3,000 rows, since on more a candidate takes too long."""
+
+    def score(candidate, n):
+        return 1 - 1 / (2 + candidate.size)
+
+    answers = Answers(monkeypatch, score, lambda candidate, n: 1e-6 if n <= 3_000 else inf, n_train=27_000)
+    result = Search(answers, None, BUDGET, 0).run()
+    landmarks = {one.candidate.size for one in result.scored if one.candidate.size}
+    assert max(landmarks) == 2000  # not four times 1,000
+    assert all(one.candidate.size <= one.n for one in result.scored)
 
 
 def test_a_candidate_that_takes_far_longer_than_told_does_not_cost_the_best(monkeypatch):
     """Where it cannot be ended, the linear model was handed over, since it alone trains in no time."""
     at, told = Simulated(monkeypatch, 1.0, False), Simulated.training
-    at.training = lambda candidate, n: told(at, candidate, n) * (20 if candidate.D >= 2048 else 1)
+    at.training = lambda candidate, n: told(at, candidate, n) * (20 if candidate.size >= 2048 else 1)
     best = Search(at, None, 60.0, 0).run().best
     assert at.now > 60
-    assert best.candidate.D >= 1024
+    assert best.candidate.size >= 1024
 
 
 def test_the_best_is_tested_after_a_candidate_that_was_ended(monkeypatch):
     """The start of a new process once took all the time that was kept for the tests."""
     at, told = Simulated(monkeypatch, 1.5, True), Simulated.training
-    at.training = lambda candidate, n: told(at, candidate, n) * (9 if candidate.D in (512, 1000) else 1)
+    at.training = lambda candidate, n: told(at, candidate, n) * (9 if candidate.size in (512, 1000) else 1)
     own = {"name": "orf", "n_components": 1000}
     for budget in (12.0, 25.0):
         at.now = 0.0
@@ -536,9 +593,9 @@ def test_the_start_of_a_new_process_is_kept_for_a_short_search(slow_from, monkey
 def test_a_small_map_is_tried_where_there_is_no_time_for_a_larger_one(monkeypatch):
     at, told = Simulated(monkeypatch, 1.0, True), Simulated.training
     at.capped = False
-    at.training = lambda candidate, n: told(at, candidate, n) * (5 if candidate.D else 1)
+    at.training = lambda candidate, n: told(at, candidate, n) * (5 if candidate.size else 1)
     Search(at, None, 10.0, 0).run()
-    sizes = {one.D for _, one, _ in at.asked if one and one.map and one.map["name"] == "orf"}
+    sizes = {one.size for _, one, _ in at.asked if one and one.map and one.map["name"] == "orf"}
     assert 256 in sizes
     assert max(sizes) < 1024
 

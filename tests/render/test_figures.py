@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from matplotlib import font_manager, rc_context
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
@@ -205,11 +206,16 @@ def curves_of(axes):
     return [container[0] for container in axes.containers]
 
 
+def drawn_as(artist, words):
+    """What draws a title, of which matplotlib tells the words alone."""
+    return [text for text in artist.findobj(Text, include_self=False) if text.get_text() == words]
+
+
 def overlapping(figure):
     """Which of the title, the panels' titles and the labels of the axes touch each other."""
-    texts = [figure._suptitle]
+    texts = drawn_as(figure, figure.get_suptitle())
     for axes in figure.axes:
-        texts += [axes._left_title, axes.xaxis.label, axes.yaxis.label]
+        texts += [*drawn_as(axes, axes.get_title("left")), axes.xaxis.label, axes.yaxis.label]
     boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_text()]
     return [(a, b) for (a, one), (b, other) in combinations(boxes, 2) if one.overlaps(other)]
 
@@ -404,7 +410,10 @@ def test_long_titles_and_labels_stay_inside_the_figure(drawn, kind):
             text.replace("16, 64]}", f"16, 64], label: {long}}}").replace("10, 100, 1000, 1e4]", "1e4]")
         )
         figure.draw_without_rendering()
-        texts = [figure._suptitle, *(t for legend in figure.legends for t in legend.get_texts())]
+        texts = [
+            *drawn_as(figure, figure.get_suptitle()),
+            *(t for legend in figure.legends for t in legend.get_texts()),
+        ]
         texts += [axes.title for axes in figure.axes] + figure.axes[0].get_yticklabels()
         boxes = [text.get_window_extent() for text in texts if text.get_text()]
         axes_boxes = [axes.get_window_extent() for axes in figure.axes]
