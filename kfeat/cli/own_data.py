@@ -57,7 +57,7 @@ def advise(
     lost on the published study of 23 data sets.
     """
     from kfeat.data import load_raw
-    from kfeat.data.dataset import Reading
+    from kfeat.data.reading import Reading
     from kfeat.data.sources import registry
     from kfeat.files import names_beside
     from kfeat.own.new_config import described_file, sentences, training_rows
@@ -117,7 +117,7 @@ def new(
     D and solver, and a comment gives the reason for each choice. `kfeat run`, `kfeat tune` and `kfeat
     fit` accept the config unchanged.
     """
-    from kfeat.data.dataset import Reading
+    from kfeat.data.reading import Reading
     from kfeat.data.sources import validated
     from kfeat.own.new_config import new_config
 

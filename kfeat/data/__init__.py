@@ -2,11 +2,12 @@
 
 from kfeat.data.catalogue import Status, clean, describe, fetch, list_datasets, path, verify
 from kfeat.data.coding import Coding
-from kfeat.data.dataset import Dataset, Raw, Reading
+from kfeat.data.dataset import Dataset, Raw
 from kfeat.data.formats import Rows, read_rows
 from kfeat.data.generators import GeneratorSource
 from kfeat.data.loading import fingerprint, load, load_raw
 from kfeat.data.protocol import Protocol
+from kfeat.data.reading import Reading
 from kfeat.data.sources import FileSource, LoaderSource, PinnedSource, Source
 
 __all__ = [

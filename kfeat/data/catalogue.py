@@ -10,26 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from kfeat.data.cache import (
-    GENERATED,
-    OWN,
-    Folder,
-    cache_folder,
-    current_notes,
-    hashed_content,
-    load_kept,
-    read_kept,
-    recorded_sha256,
-    stamp_path,
-    stamp_state,
-    write_stamp,
-)
-from kfeat.data.dataset import fingerprint_of
+from kfeat.data.cache import GENERATED, OWN, Folder, cache_folder, current_notes, load_kept, read_kept
+from kfeat.data.content import hashed_content
 from kfeat.data.download import chosen_mirror
+from kfeat.data.fingerprints import fingerprint_of
 from kfeat.data.generators import Generator, LargeQuadric
 from kfeat.data.loading import form_folder, load_registered, own_folder
 from kfeat.data.protocol import Protocol, StepName, split_sizes
 from kfeat.data.sources import Entry, Form, OwnSource, RemoteFile, Source, dataset_name, entry, registry
+from kfeat.data.stamps import recorded_sha256, stamp_path, stamp_state, write_stamp
 from kfeat.errors import DataError
 
 

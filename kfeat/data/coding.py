@@ -12,15 +12,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.dataset import (
-    DENSE_FROM,
-    Matrix,
-    Reading,
-    Task,
-    check_finite_labels,
-    check_finite_matrix,
-    repeated,
-)
+from kfeat.data.base import Task
+from kfeat.data.matrix import DENSE_FROM, Matrix, check_finite_labels, check_finite_matrix
+from kfeat.data.reading import Reading, repeated
 from kfeat.errors import DataError
 from kfeat.text import counted, in_yaml
 from kfeat.weights import copies

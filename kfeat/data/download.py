@@ -14,17 +14,10 @@ from queue import Empty, Full, Queue
 from threading import Thread
 from typing import IO, Any
 
-from kfeat.data.cache import (
-    Folder,
-    check_regular,
-    content_sha256,
-    hashed_content,
-    locked,
-    open_content,
-    stamp_state,
-    write_stamp,
-)
+from kfeat.data.cache import Folder, locked
+from kfeat.data.content import check_regular, hashed_content, open_content
 from kfeat.data.sources import UNKNOWN, RemoteFile
+from kfeat.data.stamps import content_sha256, stamp_state, write_stamp
 from kfeat.errors import DataError, DownloadError
 from kfeat.files import replacing
 from kfeat.text import printable

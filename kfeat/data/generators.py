@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from kfeat.batches import release, unnamed_file
+from kfeat.data.base import MOST_SEED, Model, Task
 from kfeat.data.cache import GENERATED, arrays_folder, parsed_once
-from kfeat.data.dataset import MOST_SEED, Indices, Model, Part, Raw, Task
+from kfeat.data.dataset import Raw
+from kfeat.data.matrix import Indices, Part
 from kfeat.data.protocol import shuffled
 
 BLOCK = 8192  # rows that one random stream draws, so that the first rows do not depend on n

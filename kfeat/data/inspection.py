@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kfeat.data.cache import Folder, cache_folder, check_regular, naming
+from kfeat.data.cache import Folder, cache_folder
 from kfeat.data.coding import (
     UNNAMED,
     Spelling,
@@ -20,8 +20,10 @@ from kfeat.data.coding import (
     listed,
     spelt_numbers,
 )
-from kfeat.data.dataset import COLUMN_OPTIONS, OPTIONS, Raw, Reading, format_of
+from kfeat.data.content import check_regular, naming
+from kfeat.data.dataset import Raw
 from kfeat.data.loading import load_own
+from kfeat.data.reading import COLUMN_OPTIONS, OPTIONS, Reading, format_of
 from kfeat.data.sources import FileSource
 from kfeat.errors import DataError, KfeatError
 from kfeat.text import in_yaml, plain, printable

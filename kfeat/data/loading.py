@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from kfeat.data.base import Task
 from kfeat.data.cache import (
     OWN,
     Folder,
@@ -18,7 +19,6 @@ from kfeat.data.cache import (
     current_notes,
     load_kept,
     locked,
-    naming,
     parse_and_keep,
     parsed_once,
 )
@@ -32,7 +32,8 @@ from kfeat.data.coding import (
     listed,
     words_error,
 )
-from kfeat.data.dataset import Dataset, Matrix, Raw, Reading, Task, Variables
+from kfeat.data.content import naming
+from kfeat.data.dataset import Dataset, Raw
 from kfeat.data.download import chosen_mirror, ensure_file
 from kfeat.data.formats import as_data_errors, as_raw, check_part, read_files
 from kfeat.data.formats.matrices import parts_of
@@ -45,8 +46,10 @@ from kfeat.data.generators import (
     generator_fingerprint,
     load_large,
 )
+from kfeat.data.matrix import Matrix
 from kfeat.data.preparation import prepare
 from kfeat.data.protocol import Protocol
+from kfeat.data.reading import Reading, Variables
 from kfeat.data.sources import (
     FileSource,
     Form,

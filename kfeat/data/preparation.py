@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
 from kfeat.batches import release, unnamed_file, written
-from kfeat.data.dataset import Dataset, Indices, Matrix, Raw, block_rows, holds_strings
+from kfeat.data.dataset import Dataset, Raw
+from kfeat.data.matrix import Indices, Matrix, block_rows, holds_strings
 from kfeat.data.protocol import Against, Divide, Fair, Protocol, Step, shuffled, split_indices
 from kfeat.errors import DataError
 from kfeat.text import counted

@@ -8,7 +8,9 @@ from annotated_types import Ge, Gt, Lt
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from kfeat.data.dataset import MOST_SEED, MOST_SIDE, Indices, Model, Raw
+from kfeat.data.base import MOST_SEED, MOST_SIDE, Model
+from kfeat.data.dataset import Raw
+from kfeat.data.matrix import Indices
 from kfeat.errors import DataError
 from kfeat.text import counted
 

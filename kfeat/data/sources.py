@@ -23,9 +23,11 @@ from pydantic import (
     ValidationInfo,
 )
 
-from kfeat.data.cache import local_path
-from kfeat.data.dataset import Model, Raw, Reading, Task
+from kfeat.data.base import Model, Task
+from kfeat.data.content import local_path
+from kfeat.data.dataset import Raw
 from kfeat.data.generators import GeneratorSource, LargeQuadric
+from kfeat.data.reading import Reading
 from kfeat.errors import ConfigError, DataError
 from kfeat.parameters import describe, did_you_mean
 from kfeat.place import Place, entry_points

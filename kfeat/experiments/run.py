@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from kfeat.data import LoaderSource, Raw, Source, fingerprint, load_raw
-from kfeat.data.dataset import holds_strings
 from kfeat.data.loading import call_anew
+from kfeat.data.matrix import holds_strings
 from kfeat.data.sources import FileSource, dataset_name, entry
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.component import Component

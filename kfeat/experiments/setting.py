@@ -7,7 +7,7 @@ from annotated_types import Ge, MinLen
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from kfeat.data import PinnedSource, Protocol, Source
-from kfeat.data.dataset import Task
+from kfeat.data.base import Task
 from kfeat.data.generators import LargeQuadric
 from kfeat.data.sources import OwnSource, entry
 from kfeat.errors import ConfigError, KfeatError

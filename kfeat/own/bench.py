@@ -33,7 +33,8 @@ from threadpoolctl import threadpool_limits
 from kfeat.child import Child
 from kfeat.data import load
 from kfeat.data.coding import listed
-from kfeat.data.dataset import Dataset, Indices, Matrix
+from kfeat.data.dataset import Dataset
+from kfeat.data.matrix import Indices, Matrix
 from kfeat.data.protocol import Protocol, with_rows
 from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.component import read_component

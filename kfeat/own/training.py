@@ -26,10 +26,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from kfeat import files
 from kfeat.data import Dataset, FileSource, LoaderSource, Protocol, Raw, load_raw
 from kfeat.data.coding import in_seconds, learn_coding, listed
-from kfeat.data.dataset import Indices, Part, Reading, format_of, holds_strings
 from kfeat.data.loading import call_anew
+from kfeat.data.matrix import Indices, Part, holds_strings
 from kfeat.data.preparation import labels_under, learn, positive_classes
 from kfeat.data.protocol import All, Validation, drawn, split_indices, with_rows
+from kfeat.data.reading import Reading, format_of
 from kfeat.data.sources import dataset_name
 from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.clock import environment

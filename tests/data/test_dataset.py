@@ -5,8 +5,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from kfeat.data import Raw, fingerprint, load_raw
-from kfeat.data.dataset import Part, fingerprint_of
+from kfeat.data.fingerprints import fingerprint_of
 from kfeat.data.loading import form_folder
+from kfeat.data.matrix import Part
 from kfeat.data.sources import entry
 from tests.data.files import write
 
@@ -80,7 +81,7 @@ def test_blocks_are_the_rows_and_columns_asked_for(monkeypatch):
     X = np.arange(40.0).reshape(10, 4)
     parts = {"train": Part(X[:6], np.arange(6)), "test": Part(csr_array(X[6:]), np.arange(4))}
     raw = Raw("toy", "regression", parts)
-    monkeypatch.setattr("kfeat.data.dataset.BLOCK_VALUES", 6)
+    monkeypatch.setattr("kfeat.data.matrix.BLOCK_VALUES", 6)
     for rows in ([0, 1, 2, 3, 4, 5, 6, 7], [1, 4, 7, 9], [8]):
         blocks = list(raw.blocks(np.array(rows), np.array([0, 3])))
         assert all(isinstance(block, csr_array) and block.shape[0] <= 3 for block in blocks)

@@ -13,8 +13,9 @@ import time
 
 import pytest
 
-from kfeat.data.cache import content_sha256, open_content
+from kfeat.data.content import open_content
 from kfeat.data.download import ATTEMPTS, ensure_file
+from kfeat.data.stamps import content_sha256
 from kfeat.errors import DownloadError
 from tests.data.files import in_two_processes, tgz, zipped
 from tests.data.web import Answer, remote

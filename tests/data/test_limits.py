@@ -60,7 +60,7 @@ def test_bomb_in_an_archive_is_not_unpacked(web, tmp_path, pack):
 
 @pytest.mark.parametrize("ending", ["csv", "svm", "arff", "mat", "npz", "idx"])
 def test_bomb_among_own_files_is_not_read(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr("kfeat.data.cache.LEAST_LIMIT", 1000)
+    monkeypatch.setattr("kfeat.data.content.LEAST_LIMIT", 1000)
     path = tmp_path / f"bomb.{ending}.gz"
     path.write_bytes(gzip.compress(b"1 1:1\n" * 200_000))
     source = {"path": str(path)} | ({"labels": str(path)} if ending == "idx" else {})
@@ -69,7 +69,7 @@ def test_bomb_among_own_files_is_not_read(tmp_path, monkeypatch, ending):
 
 
 def test_bomb_of_arrays_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("kfeat.data.cache.LEAST_LIMIT", 1000)
+    monkeypatch.setattr("kfeat.data.content.LEAST_LIMIT", 1000)
     np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros((100_000, 2)), y=np.zeros(100_000))
     with pytest.raises(DataError, match=r"bomb\.npz.*expected .* bytes of arrays at most, got 2,400,256"):
         load({"path": str(tmp_path / "bomb.npz")}, cache=tmp_path / "cache")
@@ -77,7 +77,7 @@ def test_bomb_of_arrays_is_not_read(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("ending", ["mat", "parquet"])
 def test_bomb_of_columns_is_not_read(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr("kfeat.data.cache.LEAST_LIMIT", 1000)
+    monkeypatch.setattr("kfeat.data.content.LEAST_LIMIT", 1000)
     path, arrays = tmp_path / f"bomb.{ending}", {"X": np.zeros((1_000_000, 1)), "y": np.zeros(1_000_000)}
     if ending == "mat":
         savemat(path, arrays, do_compression=True)

@@ -223,7 +223,7 @@ def test_messages_quote_at_most_100_characters(tmp_path):
 
 
 def test_a_line_without_end_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("kfeat.data.cache.LONGEST_LINE", 1000)
+    monkeypatch.setattr("kfeat.data.content.LONGEST_LINE", 1000)
     with pytest.raises(DataError, match="expected lines of text, got one of 1,000 bytes or more"):
         loaded(tmp_path, "\0" * 2000)
 

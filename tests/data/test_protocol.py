@@ -7,7 +7,8 @@ from pydantic import ValidationError
 from scipy.sparse import csr_array
 from sklearn.preprocessing import PowerTransformer
 
-from kfeat.data.dataset import Part, Raw
+from kfeat.data.dataset import Raw
+from kfeat.data.matrix import Part
 from kfeat.data.preparation import apply_chain, learn, learn_chain, prepare
 from kfeat.data.protocol import Protocol, split_indices, split_sizes, with_rows
 from kfeat.errors import DataError
@@ -101,7 +102,7 @@ def test_columns_of_numbers_are_scaled_and_those_of_0_and_1_stay(step):
 def test_raw_rows_become_what_training_had_a_block_at_a_time(scale, constant, kind, monkeypatch):
     switches = Protocol.model_validate({"scale": scale, "constant_features": constant})
     data = prepare(raw(kind(X)), switches, 0)
-    monkeypatch.setattr("kfeat.data.dataset.BLOCK_VALUES", 40)
+    monkeypatch.setattr("kfeat.data.matrix.BLOCK_VALUES", 40)
     again = data.preparation.rows(kind(X[:60]))
     assert type(again) is type(data.X_train)
     assert again.dtype == np.float32
@@ -405,7 +406,7 @@ COUNTS = np.random.default_rng(3).integers(1, 4, 60)
 @pytest.mark.parametrize("scale", [*SCALINGS, "zscore_numbers", "power", ["power", "zscore"]], ids=str)
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
 def test_a_row_of_weight_two_is_learnt_from_as_twice(scale, kind, monkeypatch):
-    monkeypatch.setattr("kfeat.data.dataset.BLOCK_VALUES", 40)
+    monkeypatch.setattr("kfeat.data.matrix.BLOCK_VALUES", 40)
     twice, switches = np.repeat(np.arange(60), COUNTS), protocol(scale=scale)
     weighted = learn(raw(kind(X)), switches, np.arange(60), None, COUNTS.astype(float))
     repeated = learn(raw(kind(X)), switches, twice, None)

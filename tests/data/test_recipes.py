@@ -5,8 +5,9 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from kfeat.data import generators
-from kfeat.data.dataset import Part, Raw
+from kfeat.data.dataset import Raw
 from kfeat.data.loading import load_raw, read_form
+from kfeat.data.matrix import Part
 from kfeat.data.sources import entry
 
 

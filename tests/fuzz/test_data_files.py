@@ -18,7 +18,7 @@ import pytest
 from scipy.sparse import issparse
 
 from kfeat.data import Coding, Reading, load, load_raw, read_rows
-from kfeat.data.cache import array_sha256
+from kfeat.data.arrays import array_sha256
 from kfeat.data.download import extract_member
 from kfeat.data.formats import matrices
 from kfeat.errors import DataError, KfeatError

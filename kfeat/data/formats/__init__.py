@@ -11,19 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.cache import compact, naming
+from kfeat.data.base import Task
 from kfeat.data.coding import Coding, as_labels
-from kfeat.data.dataset import (
-    Contents,
-    Matrix,
-    Part,
-    Raw,
-    Reading,
-    Task,
-    check_finite_labels,
-    check_finite_matrix,
-    format_of,
-)
+from kfeat.data.content import naming
+from kfeat.data.dataset import Contents, Raw
+from kfeat.data.matrix import Matrix, Part, check_finite_labels, check_finite_matrix, compact
+from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError, KfeatError
 from kfeat.text import counted, printable
 

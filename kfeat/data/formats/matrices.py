@@ -18,9 +18,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.cache import most_content, open_content
+from kfeat.data.base import MOST_SIDE
 from kfeat.data.coding import Coding, listed
-from kfeat.data.dataset import MOST_SIDE, Contents, Matrix, Part, Reading, Variables, format_of, holds_strings
+from kfeat.data.content import most_content, open_content
+from kfeat.data.dataset import Contents
+from kfeat.data.matrix import Matrix, Part, holds_strings
+from kfeat.data.reading import Reading, Variables, format_of
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
 from kfeat.text import counted, printable

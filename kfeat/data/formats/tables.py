@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.cache import check_regular, most_content, naming, open_text
 from kfeat.data.coding import (
     FILL_IN,
     PLAIN,
@@ -40,8 +39,11 @@ from kfeat.data.coding import (
     words_error,
     words_in,
 )
-from kfeat.data.dataset import PACKED, Contents, MissingCode, Part, Reading, format_of, repeated
+from kfeat.data.content import check_regular, most_content, naming, open_text
+from kfeat.data.dataset import Contents
 from kfeat.data.formats import cut
+from kfeat.data.matrix import Part
+from kfeat.data.reading import PACKED, MissingCode, Reading, format_of, repeated
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
 from kfeat.text import counted
