@@ -1,85 +1,33 @@
-"""How the columns of a table become features and labels: learnt from training rows, applied to any rows.
+"""How the columns of a table become features and labels: learnt from training rows, applied to any rows."""
 
-Before that, what the cells of a column are, how each is coded, and how messages name them.
-"""
-
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, product
-from typing import Any, Literal, TypeAlias
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.base import Task
+from kfeat.data.cells import (
+    are_truths,
+    as_dates,
+    as_words,
+    check_cells,
+    finite_numbers,
+    holds,
+    listed,
+    words_error,
+    words_in,
+)
 from kfeat.data.matrix import DENSE_FROM, Matrix, check_finite_labels, check_finite_matrix
 from kfeat.data.reading import Reading, repeated
+from kfeat.data.spelling import check_mistakes
 from kfeat.errors import DataError
 from kfeat.text import counted, in_yaml
 from kfeat.weights import copies
 
-Holds: TypeAlias = Literal["numbers", "words", "dates", "lists", "nothing"]
-MOST_LISTED = 12  # names, words or rows that a message lists
-MOST_QUOTED = 100  # characters of each
-LOOKED_AT = 1000  # words of a column that are checked for dates, or for numbers if there are more words
-MOST_CODES = 20  # different words that may be codes such as 1, 2 and X, even if most are numbers
 MOST_COUNTED = 100_000  # rows that are repeated by their weights, at most
-FEW_STRAYS = 5  # cells that may be mistakes; in a long column, a hundredth of the cells
-UNNAMED = "Unnamed: "  # what a column without a name is called, followed by its number
-DATE = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?"  # of ISO 8601
-OTHER_SPELLINGS = {
-    re.compile(r"[-+\u2212]?[$€£]? ?[-+\u2212]?[\d_]+(\.\d+)? ?[%$€£]?"): "write plain numbers such as -1.5",
-    re.compile(r"\d{1,2}/\d{1,2}/\d{4}"): "write dates as 2020-01-31",
-}
-PLAIN = (".", None)  # decimal mark and mark between thousands of the numbers that pandas reads
-# Of a column with three digits after every comma, it does not matter which of the first two is taken.
-SPELLINGS = (PLAIN, (".", ","), (",", None), (",", "."), *product((".", ","), (" ", "'")))
-SAME_MARKS = {
-    " ": "[ \N{NO-BREAK SPACE}\N{THIN SPACE}\N{NARROW NO-BREAK SPACE}]",
-    "'": "['\N{RIGHT SINGLE QUOTATION MARK}]",
-}
-# Words for a missing cell among numbers, in small letters. Empty cells, `?`, NA and so on are missing anyway.
-CODES = frozenset(
-    {
-        *("-", "--", "---", "\N{EN DASH}", "\N{EM DASH}", ".", "..", "...", "*", "/"),
-        *(
-            "n.k.",
-            "n.a.",
-            "n.a",
-            "na.",
-            "n.d.",
-            "n/d",
-            "n.v.",
-            "n.b.",
-            "k.a.",
-            "k. a.",
-            "nk",
-            "nd",
-            "n.r.",
-            "na",
-        ),
-        *("unknown", "unk", "missing", "not available", "not known", "not reported", "no data", "(null)"),
-        *("#value!", "#ref!", "#div/0!", "unbekannt", "fehlt", "keine angabe", "inconnu", "desconocido"),
-    }
-)
-MOST_OTHER_CODES = 3  # other words in a column of many different numbers, each more than once
-
-
-def holds(cells: Any) -> Holds:
-    """Return what the cells of a column are; "lists" are what has no hash, which Parquet can hold."""
-    import pandas as pd
-
-    present = cells.dropna()
-    if present.empty:
-        return "nothing"
-    if are_numbers(present):
-        return "numbers"
-    try:
-        some = pd.Series(present.unique()[:LOOKED_AT])
-    except TypeError:
-        return "lists"
-    return "dates" if as_dates(some).notna().mean() > 0.5 else "words"
 
 
 def kind_of(cells: Any, reading: Reading) -> str:
@@ -116,193 +64,6 @@ def label_words(cells: Any, reading: Reading) -> tuple[str, ...]:
     return tuple(words_in(cells))
 
 
-def check_mistakes(cells: Any, advice: str = "") -> None:
-    """Raise DataError for a column of numbers with a decimal comma, or of numbers and a few other cells."""
-    if (spelt := spelt_numbers(cells)) is not None:
-        options = spelt.options(str(cells.name))
-        what = f"if {listed([repr(code) for code in spelt.codes])} is a missing cell, " * bool(spelt.codes)
-        told = " and ".join(f"`{key}: {in_yaml(value)}`" for key, value in options.items())
-        raise words_error(cells, f"{what}set {told}, {advice}or declare its words with `levels`")
-    words = words_in(cells)
-    for spelling, plain_form in OTHER_SPELLINGS.items():
-        if all(map(spelling.fullmatch, words)) and no_numbers(cells).any():
-            raise words_error(cells, f"{plain_form}, {advice}or declare its words with `levels`")
-    n, of = int(no_numbers(cells).sum()), len(cells)
-    if len(words) > MOST_CODES and 0 < n <= max(FEW_STRAYS, of // 100) and 2 * n < of:
-        advice = (
-            f"correct it, leave it empty or name it in `missing_values`, {advice}or declare all words of the "
-            "column with `levels`"
-        )
-        raise words_error(cells, advice)
-
-
-@dataclass(frozen=True)
-class Spelling:
-    """How a column of words spells numbers: decimal mark, mark between thousands, codes of missing cells."""
-
-    decimal: str
-    thousands: str | None
-    codes: tuple[str, ...]
-
-    def options(self, column: str) -> dict[str, Any]:
-        """Return the options of a `Reading` that make numbers of the column."""
-        codes: Any = {column: list(self.codes)} if self.codes else None
-        comma = "," if self.decimal == "," else None
-        given = {"decimal": comma, "thousands": self.thousands, "missing_values": codes}
-        return {key: value for key, value in given.items() if value is not None}
-
-
-def spelt_numbers(cells: Any) -> Spelling | None:
-    """Return how words spell numbers, if all of them do but for codes of missing cells; None otherwise."""
-    counts = as_words(cells).value_counts()
-    some = counts.index[:LOOKED_AT]
-    if len(counts) > LOOKED_AT and some.str.contains(r"^[+-]?\d[\d.,]").mean() < 0.5:
-        return None
-    for allowed in (False, True):  # codes
-        for decimal, thousands in SPELLINGS:
-            values = as_numbers(spelt(counts.index.to_series(), decimal, thousands))
-            rest = counts[np.isnan(values)]
-            if not len(rest) and (decimal, thousands) == PLAIN:
-                return None
-            if not len(rest) or (allowed and are_codes(rest, counts[~np.isnan(values)])):
-                return Spelling(decimal, thousands, tuple(sorted(rest.index)))
-    return None
-
-
-def are_codes(words: Any, numbers: Any) -> bool:
-    """Return whether words are codes of missing cells among numbers, by the rows of each.
-
-    They are if they are known as such, or few and frequent, and less so than the many numbers.
-    """
-    if len(numbers) > 1 and CODES.issuperset(words.index.str.lower()):
-        return True
-    few = len(words) <= MOST_OTHER_CODES and words.min() > 1 and not words.index.str.contains(r"\d").any()
-    return bool(few and len(numbers) > MOST_CODES and words.sum() < numbers.sum())
-
-
-def spelt(cells: Any, decimal: str, thousands: str | None) -> Any:
-    """Return cells whose words that spell a number in this way are numbers; others stay."""
-    if (decimal, thousands) == PLAIN:
-        return cells
-    mark = SAME_MARKS.get(thousands, re.escape(thousands)) if thousands else ""
-    whole = rf"(?:[1-9]\d{{0,2}}(?:{mark}\d{{3}})+|\d+)" if thousands else r"\d+"
-    number = re.compile(rf"[+-]?{whole}(?:{re.escape(decimal)}\d+)?(?:[eE][+-]?\d+)?")
-
-    def number_of(cell: Any) -> Any:
-        if not isinstance(cell, str) or not number.fullmatch(cell):
-            return cell
-        digits = re.sub(mark, "", cell) if thousands else cell
-        return float(digits.replace(decimal, "."))
-
-    return cells.astype(object).map(number_of)
-
-
-def words_error(cells: Any, advice: str) -> DataError:
-    """Return the error for words in a column of numbers, which names the first of them."""
-    words = no_numbers(cells)
-    row, n = int(np.argmax(words)), int(cells.notna().sum() - words.sum())
-    share = f" ({n} of {len(cells)} rows are numbers)" if n else ""
-    got = f"got '{cells.iloc[row]!s:.{MOST_QUOTED}}'{share}"
-    return DataError(
-        f"row {row + 1}, column {cells.name!s:.{MOST_QUOTED}}: expected numbers, {got}; {advice}"
-    )
-
-
-def no_numbers(cells: Any) -> NDArray[np.bool_]:
-    """Return which cells that are not missing spell no number."""
-    return np.isnan(as_numbers(cells)) & cells.notna().to_numpy()
-
-
-def are_numbers(cells: Any) -> bool:
-    """Return whether all cells that are not missing are numbers, truths (1 and 0) or durations (seconds)."""
-    from pandas.api import types
-
-    kinds = ("boolean", "decimal", "integer", "floating", "mixed-integer-float", "empty")
-    of_objects = cells.dtype == object and types.infer_dtype(cells, skipna=True) in kinds
-    return of_objects or types.is_numeric_dtype(cells) or are_durations(cells)
-
-
-def are_durations(cells: Any) -> bool:
-    """Return whether all cells that are not missing are durations, of NumPy, pandas or Arrow."""
-    from pandas.api import types
-
-    return types.infer_dtype(cells, skipna=True) in ("timedelta64", "timedelta")
-
-
-def in_seconds(values: Any) -> Any:
-    """Return values (n,), durations as their seconds (n,)."""
-    import pandas as pd
-
-    cells = pd.Series(np.ravel(values))
-    return as_numbers(cells) if are_durations(cells) else values
-
-
-def are_truths(cells: Any) -> bool:
-    """Return whether all cells that are not missing are True or False."""
-    from pandas.api import types
-
-    return types.infer_dtype(cells, skipna=True) == "boolean"
-
-
-def as_numbers(cells: Any) -> NDArray[np.float64]:
-    """Return cells as numbers, NaN where a cell is missing or is not a number; durations in seconds."""
-    import pandas as pd
-
-    if are_durations(cells):
-        cells = pd.to_timedelta(cells).dt.total_seconds()
-    if not pd.api.types.is_numeric_dtype(cells.dtype):
-        cells = pd.to_numeric(cells.astype(object), errors="coerce")
-    return np.array(cells.to_numpy(np.float64, na_value=np.nan))
-
-
-def as_words(cells: Any, known: Iterable[str] = ()) -> Any:
-    """Return cells as text, NaN where one is missing; 1.0 becomes the word 1 if that is a known word."""
-    import pandas as pd
-
-    known = set(known)
-
-    def word_of(value: Any) -> str:
-        word = str(value)
-        short = word.removesuffix(".0")
-        return short if word not in known and short in known else word
-
-    which, met = pd.factorize(cells)
-    words = np.array([*map(word_of, met), np.nan], dtype=object)
-    return pd.Series(words[which], index=cells.index, dtype=object, name=cells.name)
-
-
-def words_in(cells: Any) -> list[str]:
-    """Return the different words of a column, sorted."""
-    return sorted(as_words(cells).dropna().unique())
-
-
-def as_dates(cells: Any) -> Any:
-    """Return cells as points in time (UTC, without a zone), NaT where one is missing or no ISO date."""
-    import pandas as pd
-
-    if not pd.api.types.is_datetime64_any_dtype(cells):
-        words = cells.astype("string").str.strip()
-        cells = words.where(words.str.fullmatch(DATE, na=False))
-    return pd.to_datetime(cells, errors="coerce", format="ISO8601", utc=True).dt.tz_localize(None)
-
-
-def check_cells(bad: Any, cells: Any, expected: str, start: int = 0, got: str = "", advice: str = "") -> None:
-    """Raise DataError where some cells are bad, naming column and rows; `start` rows are before them."""
-    rows = np.flatnonzero(bad)
-    if len(rows):
-        named = f"row{'s' * (len(rows) > 1)} {listed([str(start + row + 1) for row in rows.tolist()])}"
-        got = got or listed([f"'{word:.{MOST_QUOTED - 2}}'" for word in cells.iloc[rows].map(str).unique()])
-        raise DataError(f"{named}, column {cells.name}: expected {expected}, got {got}{advice}")
-
-
-def finite_numbers(cells: Any, start: int) -> NDArray[np.float64]:
-    """Return cells as numbers, NaN where one is missing; raises DataError for words and infinity."""
-    values = as_numbers(cells)
-    check_cells(no_numbers(cells), cells, "a number", start)
-    check_cells(np.isinf(values), cells, "a finite number", start)
-    return values
-
-
 def check_columns(found: Sequence[str], expected: Sequence[str], beside: set[str | None]) -> None:
     """Raise DataError unless each expected column is found once, and others only if they are in `beside`."""
     if several := repeated(found):
@@ -316,12 +77,6 @@ def check_columns(found: Sequence[str], expected: Sequence[str], beside: set[str
         raise DataError(
             f"columns: expected those of the training rows, {listed(expected)}; {'; '.join(problems)}"
         )
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names for a message, a dozen at most, each cut to MOST_QUOTED characters."""
-    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
-    return ", ".join(f"{name:.{MOST_QUOTED}}" for name in names[:MOST_LISTED]) + more
 
 
 def drop(names: Sequence[str]) -> str:

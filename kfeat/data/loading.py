@@ -22,16 +22,8 @@ from kfeat.data.cache import (
     parse_and_keep,
     parsed_once,
 )
-from kfeat.data.coding import (
-    Coding,
-    are_durations,
-    are_numbers,
-    as_numbers,
-    in_seconds,
-    label_words,
-    listed,
-    words_error,
-)
+from kfeat.data.cells import are_durations, are_numbers, as_numbers, in_seconds, listed, words_error
+from kfeat.data.coding import Coding, label_words
 from kfeat.data.content import naming
 from kfeat.data.dataset import Dataset, Raw
 from kfeat.data.download import chosen_mirror, ensure_file
@@ -47,7 +39,7 @@ from kfeat.data.generators import (
     load_large,
 )
 from kfeat.data.matrix import Matrix
-from kfeat.data.preparation import prepare
+from kfeat.data.prepare import prepare
 from kfeat.data.protocol import Protocol
 from kfeat.data.reading import Reading, Variables
 from kfeat.data.sources import (

@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits
 
 from kfeat.child import Child
 from kfeat.data import load
-from kfeat.data.coding import listed
+from kfeat.data.cells import listed
 from kfeat.data.dataset import Dataset
 from kfeat.data.matrix import Indices, Matrix
 from kfeat.data.protocol import Protocol, with_rows

@@ -35,9 +35,11 @@ from kfeat.data.base import Task
 from kfeat.data.coding import Coding, date_numbers
 from kfeat.data.content import check_regular, naming
 from kfeat.data.formats import Rows, as_data_errors, read_rows
-from kfeat.data.formats.tables import column_called, numbers_by, read_frame
+from kfeat.data.formats.columns import column_called, numbers_by
+from kfeat.data.formats.tables import read_frame
 from kfeat.data.matrix import Part
-from kfeat.data.preparation import Preparation, learn
+from kfeat.data.preparation import Preparation
+from kfeat.data.prepare import learn
 from kfeat.data.reading import Reading, format_of
 from kfeat.data.sources import validated
 from kfeat.errors import DataError, ModelError

@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data import Protocol, load_raw
-from kfeat.data.coding import listed
+from kfeat.data.cells import listed
 from kfeat.data.content import check_regular, naming
 from kfeat.data.dataset import Raw
-from kfeat.data.formats.tables import roles
-from kfeat.data.inspection import class_counts, columns_of, table_of, useless
+from kfeat.data.detection import table_of
+from kfeat.data.formats.columns import roles
+from kfeat.data.inspection import class_counts, columns_of
 from kfeat.data.protocol import split_indices
 from kfeat.data.reading import Reading
+from kfeat.data.useless import useless
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.names import experiment_name, one_line
 from kfeat.kernels import Gaussian

@@ -25,10 +25,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from kfeat import files
 from kfeat.data import Dataset, FileSource, LoaderSource, Protocol, Raw, load_raw
-from kfeat.data.coding import in_seconds, learn_coding, listed
+from kfeat.data.cells import in_seconds, listed
+from kfeat.data.coding import learn_coding
+from kfeat.data.labels import labels_under, positive_classes
 from kfeat.data.loading import call_anew
 from kfeat.data.matrix import Indices, Part, holds_strings
-from kfeat.data.preparation import labels_under, learn, positive_classes
+from kfeat.data.prepare import learn
 from kfeat.data.protocol import All, Validation, drawn, split_indices, with_rows
 from kfeat.data.reading import Reading, format_of
 from kfeat.data.sources import dataset_name
@@ -42,15 +44,7 @@ from kfeat.experiments.run import planned
 from kfeat.experiments.schedule import physical_cores
 from kfeat.experiments.trial import estimators, features, load_data
 from kfeat.kernels.base import Estimator, canonical
-from kfeat.own.bench import (
-    LocalScorer,
-    Scorer,
-    at,
-    data_under,
-    folds_of,
-    metric_of,
-    protocol_under,
-)
+from kfeat.own.bench import LocalScorer, Scorer, at, data_under, folds_of, metric_of, protocol_under
 from kfeat.own.candidates import Candidate, Entry, boosting_model, linear_model, model_of, solver_of
 from kfeat.own.model import KernelModel, judged, save_model, scores_of, without_zeros
 from kfeat.own.new_config import DENSE_VALUES, default_metric, enough_rows

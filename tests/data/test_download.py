@@ -14,8 +14,9 @@ import time
 import pytest
 
 from kfeat.data.content import open_content
-from kfeat.data.download import ATTEMPTS, ensure_file
+from kfeat.data.download import ensure_file
 from kfeat.data.stamps import content_sha256
+from kfeat.data.transfer import ATTEMPTS
 from kfeat.errors import DownloadError
 from tests.data.files import in_two_processes, tgz, zipped
 from tests.data.web import Answer, remote
@@ -228,8 +229,8 @@ def test_bad_archives(web, tmp_path, archive, message):
 
 def test_a_server_that_sends_a_byte_now_and_then_does_not_hold_the_lock(web, tmp_path, monkeypatch):
     before = threading.enumerate()
-    monkeypatch.setattr("kfeat.data.download.STALL_S", 0.2)
-    monkeypatch.setattr("kfeat.data.download.ATTEMPTS", 1)
+    monkeypatch.setattr("kfeat.data.transfer.STALL_S", 0.2)
+    monkeypatch.setattr("kfeat.data.transfer.ATTEMPTS", 1)
     url = web.serve("/slow", Answer(b".", endless=True, pause_s=0.05))
     with pytest.raises(DownloadError, match="timed out"):
         ensure_file(remote(GOOD, url), tmp_path, None)

@@ -13,7 +13,7 @@ from scipy.sparse import csc_array, issparse
 
 from kfeat.data import Reading, load, load_raw, read_rows
 from kfeat.data.formats import read_files
-from kfeat.data.formats.matrices import TYPES
+from kfeat.data.formats.idx import TYPES
 from kfeat.data.sources import LoaderSource, validated
 from kfeat.errors import DataError
 from kfeat.own.training import KernelRegressor

@@ -9,7 +9,7 @@ import pytest
 
 from kfeat.data import FileSource, Protocol, Reading, load, load_raw, read_rows
 from kfeat.data.formats.tables import read_frame
-from kfeat.data.preparation import prepare
+from kfeat.data.prepare import prepare
 from kfeat.errors import ConfigError, DataError
 from kfeat.own.new_config import new_config
 from kfeat.text import say_once

@@ -9,7 +9,8 @@ from sklearn.preprocessing import PowerTransformer
 
 from kfeat.data.dataset import Raw
 from kfeat.data.matrix import Part
-from kfeat.data.preparation import apply_chain, learn, learn_chain, prepare
+from kfeat.data.preparation import apply_chain, learn_chain
+from kfeat.data.prepare import learn, prepare
 from kfeat.data.protocol import Protocol, split_indices, split_sizes, with_rows
 from kfeat.errors import DataError
 from tests.data.files import dense
