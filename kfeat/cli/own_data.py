@@ -58,7 +58,7 @@ def advise(
     """
     from kfeat.data import load_raw
     from kfeat.data.reading import Reading
-    from kfeat.data.sources import registry
+    from kfeat.data.registry import registry
     from kfeat.files import names_beside
     from kfeat.own.new_config import described_file, sentences, training_rows
     from kfeat.parameters import did_you_mean
@@ -117,8 +117,8 @@ def new(
     D and solver, and a comment gives the reason for each choice. `kfeat run`, `kfeat tune` and `kfeat
     fit` accept the config unchanged.
     """
+    from kfeat.data.base import validated
     from kfeat.data.reading import Reading
-    from kfeat.data.sources import validated
     from kfeat.own.new_config import new_config
 
     reading = validated(Reading, options.key_values(settings), "--set")

@@ -14,10 +14,12 @@ from kfeat.data.cache import GENERATED, OWN, Folder, cache_folder, current_notes
 from kfeat.data.content import hashed_content
 from kfeat.data.download import chosen_mirror
 from kfeat.data.fingerprints import fingerprint_of
-from kfeat.data.generators import Generator, LargeQuadric
+from kfeat.data.generators import Generator
+from kfeat.data.large_quadric import LargeQuadric
 from kfeat.data.loading import form_folder, load_registered, own_folder
-from kfeat.data.protocol import Protocol, StepName, split_sizes
-from kfeat.data.sources import Entry, Form, OwnSource, RemoteFile, Source, dataset_name, entry, registry
+from kfeat.data.protocol import Protocol, StepName
+from kfeat.data.registry import Entry, Form, RemoteFile, entry, registry
+from kfeat.data.sources import OwnSource, Source, dataset_name
 from kfeat.data.stamps import recorded_sha256, stamp_path, stamp_state, write_stamp
 from kfeat.errors import DataError
 
@@ -200,7 +202,7 @@ def shape_of(source: Source, protocol: Protocol) -> Shape | None:
     if files is None:
         return None
     try:
-        n_train, n_test = split_sizes(protocol.split, files.n_train, files.n_test, dataset_name(source))
+        n_train, n_test = protocol.split.sizes(files.n_train, files.n_test, dataset_name(source))
     except DataError:
         return None  # loading the data, which comes next, reports this
     dense = any(step in FILLS_ZEROS for step in protocol.scale)

@@ -8,7 +8,7 @@ from typing import Any
 
 from kfeat.data.cache import Folder, locked
 from kfeat.data.content import check_regular, hashed_content, open_content
-from kfeat.data.sources import UNKNOWN, RemoteFile
+from kfeat.data.registry import UNKNOWN, RemoteFile
 from kfeat.data.stamps import content_sha256, stamp_state, write_stamp
 from kfeat.data.transfer import chunks_of, download, extract_member, is_url, save, shown
 from kfeat.errors import DataError, DownloadError

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from kfeat.data.dataset import Raw
 from kfeat.data.matrix import Indices
-from kfeat.data.protocol import Against, Protocol, shuffled
+from kfeat.data.protocol import Against, Protocol
+from kfeat.data.splits import shuffled
 from kfeat.errors import DataError
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kfeat.data.base import Task
+from kfeat.data.base import Task, validated
 from kfeat.data.cache import (
     OWN,
     Folder,
@@ -29,30 +29,15 @@ from kfeat.data.dataset import Dataset, Raw
 from kfeat.data.download import chosen_mirror, ensure_file
 from kfeat.data.formats import as_data_errors, as_raw, check_part, read_files
 from kfeat.data.formats.matrices import parts_of
-from kfeat.data.generators import (
-    RECIPES,
-    Generator,
-    LargeQuadric,
-    digits,
-    generate,
-    generator_fingerprint,
-    load_large,
-)
+from kfeat.data.generators import Generator, generate, generator_fingerprint
+from kfeat.data.large_quadric import LargeQuadric, load_large
 from kfeat.data.matrix import Matrix
 from kfeat.data.prepare import prepare
 from kfeat.data.protocol import Protocol
 from kfeat.data.reading import Reading, Variables
-from kfeat.data.sources import (
-    FileSource,
-    Form,
-    LoaderSource,
-    OwnSource,
-    PinnedSource,
-    Source,
-    entry,
-    registry,
-    validated,
-)
+from kfeat.data.recipes import RECIPES, digits
+from kfeat.data.registry import Form, entry, registry
+from kfeat.data.sources import FileSource, LoaderSource, OwnSource, PinnedSource, Source
 from kfeat.errors import ConfigError, DataError, DownloadError
 from kfeat.place import announce, code_errors, set_back
 from kfeat.text import counted, say_once

@@ -19,7 +19,7 @@ from kfeat.data.preparation import (
     stacked,
     transformer_of,
 )
-from kfeat.data.protocol import Fair, Protocol, split_indices
+from kfeat.data.protocol import Protocol
 from kfeat.errors import DataError
 
 
@@ -32,9 +32,8 @@ def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | Non
     Raises DataError when the split asks for too many rows, the training rows hold a single class, or a value
     is too large for the protocol's dtype.
     """
-    split = protocol.split
-    column = split.column if isinstance(split, Fair) else None
-    train, test = split_indices(split, raw, random_state)
+    train, test = protocol.split.rows(raw, random_state)
+    by = protocol.split.by(raw)
     weights = None if protocol.weight is None else raw.cells(protocol.weight, "weight")
     if weights is not None and not len(train := train[weights[train] > 0]):
         raise DataError(f"{raw.name}: expected a training row of a weight above 0, got none")
@@ -54,7 +53,7 @@ def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | Non
         verified=raw.verified,
         label_names=raw.label_names if positive is None else (),
         preparation=preparation,
-        by=None if column is None else raw.cells(column, split.kind)[train],
+        by=None if by is None else by[train],
         weights=None if weights is None else weights[train],
         weights_test=None if weights is None else weights[test],
     )

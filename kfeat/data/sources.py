@@ -2,134 +2,31 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Discriminator,
     Field,
     PlainSerializer,
     StringConstraints,
     Tag,
-    TypeAdapter,
-    ValidationError,
     ValidationInfo,
 )
 
 from kfeat.data.base import Model, Task
 from kfeat.data.content import local_path
-from kfeat.data.dataset import Raw
-from kfeat.data.generators import GeneratorSource, LargeQuadric
+from kfeat.data.generators import GeneratorSource
+from kfeat.data.large_quadric import LargeQuadric
 from kfeat.data.reading import Reading
-from kfeat.errors import ConfigError, DataError
-from kfeat.parameters import describe, did_you_mean
+from kfeat.data.registry import entry, registry
+from kfeat.errors import ConfigError
 from kfeat.place import Place, entry_points
 
-MARGIN = 16 << 20  # bytes beyond the known size that a source may send, since it may compress otherwise
-UNKNOWN = 2 << 30  # the most bytes of a file whose size is not known
 SHORT_NAMES = "kfeat.datasets"  # the group in which installed packages register loaders
-
-
-class RegistryModel(BaseModel):
-    """A frozen record of registry.yaml: no unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-
-
-class RemoteFile(RegistryModel):
-    """One upstream file.
-
-    `path` is its place in the cache and in a mirror. A URL may end in `#member`: the file inside that .tgz,
-    .tar or .zip. `sha256` is the hash of the content, without the compression wrapper, and `content_size` its
-    length where that is not `size`, the length of the file upstream.
-    """
-
-    path: str
-    sha256: str | None = None
-    urls: tuple[str, ...] = ()
-    size: int | None = None
-    content_size: int | None = None
-
-    @property
-    def limit(self) -> int:
-        """The most bytes that are taken from any source, and the most that the content may have."""
-        return UNKNOWN if self.size is None else max(self.size, self.content_size or 0) + MARGIN
-
-
-class Form(RegistryModel):
-    """One of the forms in which a dataset is distributed: its files by role, and how to read them.
-
-    `recipe` names the function that makes the dataset, if the files hold another one.
-    """
-
-    files: Mapping[Literal["train", "test", "train_labels", "test_labels"], RemoteFile]
-    reading: Reading
-    recipe: Literal["covertype_binary", "gisette_mnist"] | None = None
-
-    @property
-    def pinned(self) -> bool:
-        """Whether the hash of every file's content is known."""
-        return all(file.sha256 is not None for file in self.files.values())
-
-    def paths(self, cache: Path) -> dict[str, Path]:
-        """Return where the files lie in a cache folder, by role."""
-        return {role: cache / file.path for role, file in self.files.items()}
-
-
-class Entry(RegistryModel):
-    """One dataset: what it is, where it comes from, and what it must look like once parsed."""
-
-    title: str
-    task: Task
-    shape: Mapping[Literal["train", "test"], tuple[int, int]]
-    labels: Mapping[str, Mapping[int, int]] = {}
-    fingerprint: str | None = None
-    forms: tuple[Form, ...] = ()
-    bundled: bool = False
-    stand_in_for: str | None = None
-    licence: str
-    citation: str
-
-    def check(self, raw: Raw) -> None:
-        """Raise DataError when shape or fingerprint of parsed data are not those registered."""
-        again = f"`kfeat data clean {raw.name}` removes the files, so that they are fetched again"
-        part: str
-        for part, shape in self.shape.items():
-            size = raw.parts[part].X.shape if part in raw.parts else None
-            if size != shape:
-                raise DataError(f"{raw.name}: expected {part} rows x features {shape}, got {size}; {again}")
-        if self.fingerprint not in (None, raw.fingerprint):
-            raise DataError(
-                f"{raw.name}: expected the fingerprint {self.fingerprint}, got {raw.fingerprint}; {again}"
-            )
-
-
-@cache
-def registry() -> dict[str, Entry]:
-    """Return all entries by name."""
-    import yaml
-
-    text = (files("kfeat.data") / "registry.yaml").read_text(encoding="utf-8")
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return {name: Entry.model_validate(entry) for name, entry in yaml.load(text, loader).items()}
-
-
-def entry(name: str) -> Entry:
-    """Return the entry of a dataset; raises ConfigError with the nearest name for an unknown one."""
-    known = registry()
-    if name not in known:
-        raise ConfigError(
-            f"unknown dataset '{name}'{did_you_mean(name, list(known))}; known are "
-            f"{', '.join(sorted(known))}, and your own files as a mapping with `path`"
-        )
-    return known[name]
 
 
 Fingerprint = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
@@ -238,22 +135,6 @@ Source = Annotated[
     | Annotated[Annotated[GeneratorSource | LargeQuadric, Field(discriminator="name")], Tag("generator")],
     Discriminator(source_tag),
 ]
-
-
-def validated(kind: Any, value: Any, name: str) -> Any:
-    """Return the value as a model of its kind; raises ConfigError naming every problem with its path."""
-    try:
-        return _adapter(kind).validate_python(value)
-    except ValidationError as error:
-        raise ConfigError(
-            "; ".join(describe(problem, [name, *problem["loc"]]) for problem in error.errors())
-        ) from None
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    """Return the validator of this kind, kept since making one takes longer than a small trial."""
-    return TypeAdapter(kind)
 
 
 def dataset_name(source: Source) -> str:

@@ -18,7 +18,8 @@ from pydantic import AfterValidator, ValidationError, ValidationInfo, field_vali
 from pydantic.json_schema import GenerateJsonSchema
 
 from kfeat.data import Protocol, Source
-from kfeat.data.sources import registry
+from kfeat.data.registry import registry
+from kfeat.data.splits import Split
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component, Origin, entry_model, registries
 from kfeat.experiments.grids import CHAINS, MAX_TRIALS
@@ -352,7 +353,7 @@ class _WithGrids(GenerateJsonSchema):
     def model_schema(self, schema: Any) -> Schema:
         """Return the schema of a model; each property may be a grid if the model is a part of a trial."""
         made, model = super().model_schema(schema), schema["cls"]
-        if model not in self.entries and model.__module__ != Protocol.__module__:
+        if model not in self.entries and model.__module__ not in (Protocol.__module__, Split.__module__):
             return made
         for key, value in made["properties"].items():
             if "discriminator" in value:  # a split without options may be written as its kind

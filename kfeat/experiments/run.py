@@ -14,7 +14,8 @@ from typing import Any
 from kfeat.data import LoaderSource, Raw, Source, fingerprint, load_raw
 from kfeat.data.loading import call_anew
 from kfeat.data.matrix import holds_strings
-from kfeat.data.sources import FileSource, dataset_name, entry
+from kfeat.data.registry import entry
+from kfeat.data.sources import FileSource, dataset_name
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.component import Component
 from kfeat.experiments.config import Experiment

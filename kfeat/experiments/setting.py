@@ -8,8 +8,9 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from kfeat.data import PinnedSource, Protocol, Source
 from kfeat.data.base import Task
-from kfeat.data.generators import LargeQuadric
-from kfeat.data.sources import OwnSource, entry
+from kfeat.data.large_quadric import LargeQuadric
+from kfeat.data.registry import entry
+from kfeat.data.sources import OwnSource
 from kfeat.errors import ConfigError, KfeatError
 from kfeat.experiments.component import Component, Entry, Memory
 from kfeat.experiments.grids import Grids, OneOrMany

@@ -35,7 +35,7 @@ from kfeat.data import load
 from kfeat.data.cells import listed
 from kfeat.data.dataset import Dataset
 from kfeat.data.matrix import Indices, Matrix
-from kfeat.data.protocol import Protocol, with_rows
+from kfeat.data.protocol import Protocol
 from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.component import read_component
 from kfeat.experiments.foreign import rows_for
@@ -551,7 +551,7 @@ def data_under(
 def protocol_under(protocol: Protocol, scale: str, rows: int | None, n_train: int) -> Protocol:
     """Return a protocol with a scaling, or its "own", and with so many of its n_train training rows."""
     if rows is not None:
-        protocol = protocol.model_copy(update={"split": with_rows(protocol.split, rows, n_train)})
+        protocol = protocol.model_copy(update={"split": protocol.split.with_rows(rows, n_train)})
     return Protocol.model_validate(protocol.given() | ({} if scale == "own" else {"scale": scale}))
 
 

@@ -15,7 +15,6 @@ from kfeat.data.dataset import Raw
 from kfeat.data.detection import table_of
 from kfeat.data.formats.columns import roles
 from kfeat.data.inspection import class_counts, columns_of
-from kfeat.data.protocol import split_indices
 from kfeat.data.reading import Reading
 from kfeat.data.useless import useless
 from kfeat.errors import ConfigError, DataError
@@ -89,7 +88,7 @@ def new_config(
     for kind, column in places.items():
         split = {"kind": kind, "train": TRAIN, "column": column}
     drawn = Protocol.model_validate({"split": split}).split
-    rows, _ = split_indices(drawn, raw, 0)  # raises where it cannot be
+    rows, _ = drawn.rows(raw, 0)  # raises where it cannot be
     groups = raw.cells(places["group"], "group")[rows] if "group" in places else None
     why = no_search(raw.y[rows], raw.task == "classification", groups)
     if why:

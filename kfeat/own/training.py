@@ -31,9 +31,9 @@ from kfeat.data.labels import labels_under, positive_classes
 from kfeat.data.loading import call_anew
 from kfeat.data.matrix import Indices, Part, holds_strings
 from kfeat.data.prepare import learn
-from kfeat.data.protocol import All, Validation, drawn, split_indices, with_rows
 from kfeat.data.reading import Reading, format_of
 from kfeat.data.sources import dataset_name
+from kfeat.data.splits import All
 from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.clock import environment
 from kfeat.experiments.component import Component, map_components, read_component
@@ -233,7 +233,7 @@ class Setup:
         given = {"source": self.trial.source, "protocol": protocol, "n_train": self.n_train, **access}
         data = partial(data_under, random_state=self.trial.seeds["data"], **given)
         cv = protocol.split.kind if protocol.split.kind in ("group", "time") else None
-        capped = with_rows(protocol.split, 1, self.n_train) is not None
+        capped = protocol.split.with_rows(1, self.n_train) is not None
         more = {"options": self.options, "metric": self.metric, "cv": cv, "capped": capped}
         return {"data": data, "seed": seed, **more}
 
@@ -282,7 +282,7 @@ def training_labels(raw: Raw, protocol: Protocol, trial: Trial) -> NDArray[Any]:
 
     Raises ConfigError if fewer than two classes have two of them, so that a fold would train a single class.
     """
-    rows, _ = split_indices(protocol.split, raw, trial.seeds["data"])
+    rows, _ = protocol.split.rows(raw, trial.seeds["data"])
     y = labels_under(raw, positive_classes(raw, protocol), rows)[rows]
     labels, counts = np.unique(y, return_counts=True)
     if raw.task == "classification" and counts.min() == 1 and (counts > 1).sum() < 2:
@@ -356,14 +356,8 @@ def _protocol(setup: Setup, scale: str, rows: int | None) -> Protocol:
 
     Otherwise other repeats would test on rows that the search used to choose.
     """
-    protocol, seed = setup.trial.protocol, {"seed": setup.trial.seeds["data"]}
-    protocol = protocol_under(protocol, scale, rows, setup.n_train)
-    given = protocol.given()
-    if protocol.random:
-        given["split"] |= seed
-        if isinstance(protocol.split, Validation) and drawn(protocol.split.of):
-            given["split"]["of"] |= seed
-    return Protocol.model_validate(given)
+    protocol = protocol_under(setup.trial.protocol, scale, rows, setup.n_train)
+    return protocol.model_copy(update={"split": protocol.split.at(setup.trial.seeds["data"])})
 
 
 def _seconds(value: Any) -> Any:

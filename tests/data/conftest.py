@@ -4,7 +4,7 @@ import pytest
 
 from kfeat.data import transfer
 from kfeat.data.formats import mat
-from kfeat.data.sources import registry
+from kfeat.data.registry import registry
 from kfeat.text import say_once
 from tests.data.files import in_this_process
 from tests.data.web import running_web, toy

@@ -11,7 +11,7 @@ import pytest
 from kfeat.data import clean, describe, fetch, fingerprint, list_datasets, load, load_raw, path, verify
 from kfeat.data.arrays import array_sha256
 from kfeat.data.catalogue import verify_file
-from kfeat.data.sources import RemoteFile, registry
+from kfeat.data.registry import RemoteFile, registry
 from kfeat.data.stamps import stamp_path, stamp_state, write_stamp
 from kfeat.errors import DataError, KfeatError
 from kfeat.text import say_once

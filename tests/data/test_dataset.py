@@ -8,7 +8,7 @@ from kfeat.data import Raw, fingerprint, load_raw
 from kfeat.data.fingerprints import fingerprint_of
 from kfeat.data.loading import form_folder
 from kfeat.data.matrix import Part
-from kfeat.data.sources import entry
+from kfeat.data.registry import entry
 from tests.data.files import write
 
 TABLE = "colour,size,kind\nred,1,b\nblue,2.5,a\nred,-3,b\n"

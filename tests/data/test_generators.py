@@ -11,15 +11,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import PolynomialFeatures
 
 from kfeat.data import fingerprint, load, load_raw
-from kfeat.data.generators import (
-    Dense,
-    LargeQuadric,
-    Normal,
-    Quadric,
-    UnitBall,
-    generate,
-    generator_fingerprint,
-)  # fmt: skip
+from kfeat.data.generators import Dense, Normal, Quadric, UnitBall, generate, generator_fingerprint
+from kfeat.data.large_quadric import LargeQuadric  # fmt: skip
 from kfeat.errors import ConfigError, DataError
 
 KINDS = {"unit_ball": UnitBall, "dense": Dense, "normal": Normal, "quadric": Quadric}
@@ -76,7 +69,7 @@ def test_the_first_rows_do_not_depend_on_how_many_there_are(tmp_path):
 
 def test_they_are_generated_once_and_mapped(tmp_path, monkeypatch):
     first = load_raw(SPEC, cache=tmp_path)
-    monkeypatch.setattr("kfeat.data.generators.generate_large", None)
+    monkeypatch.setattr("kfeat.data.large_quadric.generate_large", None)
     again = load_raw(SPEC, cache=tmp_path)
     assert again.fingerprint == first.fingerprint == fingerprint(SPEC)
     assert again.verified

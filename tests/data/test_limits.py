@@ -13,7 +13,7 @@ from scipy.io import savemat
 
 from kfeat.data import load
 from kfeat.data.download import ensure_file
-from kfeat.data.sources import MARGIN, UNKNOWN, registry
+from kfeat.data.registry import MARGIN, UNKNOWN, registry
 from kfeat.errors import DataError, DownloadError, KfeatError
 from tests.data.files import tgz, zipped
 from tests.data.web import Answer, remote

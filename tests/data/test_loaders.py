@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from kfeat.data import fingerprint, load, load_raw, sources
+from kfeat.data.base import _adapter
 from kfeat.data.catalogue import shape_of
 from kfeat.data.loading import call_anew
 from kfeat.data.protocol import Protocol
-from kfeat.data.sources import LoaderSource, Source, _adapter
+from kfeat.data.sources import LoaderSource, Source
 from kfeat.errors import ConfigError, DataError
 from tests.data.files import dense
 

@@ -11,7 +11,7 @@ from kfeat.data.dataset import Raw
 from kfeat.data.matrix import Part
 from kfeat.data.preparation import apply_chain, learn_chain
 from kfeat.data.prepare import learn, prepare
-from kfeat.data.protocol import Protocol, split_indices, split_sizes, with_rows
+from kfeat.data.protocol import Protocol
 from kfeat.errors import DataError
 from tests.data.files import dense
 
@@ -204,14 +204,14 @@ def test_fewer_rows_train_and_the_same_rows_test(split):
     """Otherwise rows that chose a method would test it."""
     whole = protocol(split=split).split
     data = raw(NUMBERED, n_train=None if whole.kind == "stratified" else 60)
-    train, test = split_indices(whole, data, 5)
+    train, test = whole.rows(data, 5)
     for n in (11, 12):
-        some, same = split_indices(with_rows(whole, n, len(train)), data, 5)
+        some, same = whole.with_rows(n, len(train)).rows(data, 5)
         assert len(some) == n
         assert set(some) <= set(train)
         assert_array_equal(same, test)
     for split in ({"kind": "in_order", "n_train": 50}, {"kind": "validation"}):
-        assert with_rows(protocol(split=split).split, 11, 50) is None
+        assert protocol(split=split).split.with_rows(11, 50) is None
 
 
 def test_labels_follow_their_rows():
@@ -323,14 +323,40 @@ def validation(**more):
     return protocol(split={"kind": "validation", **more}).split
 
 
+@pytest.mark.parametrize(
+    "split",
+    [
+        "official",
+        {"kind": "official", "max_train": 20},
+        {"kind": "fraction", "train": 0.5},
+        {"kind": "fraction", "train": 0.5, "seed": 3},
+        {"kind": "fraction", "train": 0.5, "deal": 3},
+        {"kind": "in_order", "n_train": 50},
+        {"kind": "validation"},
+        {"kind": "validation", "of": {"kind": "sample", "n_train": 40}},
+        {"kind": "validation", "seed": 3, "of": {"kind": "sample", "n_train": 40}},
+        {"kind": "validation", "of": {"kind": "sample", "n_train": 40, "seed": 3}},
+    ],
+    ids=str,
+)
+def test_a_split_at_a_random_state_has_the_rows_of_this_repeat_in_all(split):
+    split = protocol(split=split).split
+    fixed = split.at(5)
+    assert not fixed.random
+    for one, other in zip(fixed.rows(raw(), 8), split.rows(raw(), 5), strict=True):
+        assert_array_equal(one, other)
+    assert (fixed == split) == (not split.random)
+    assert Protocol.model_validate(Protocol(split=fixed).given()).split == fixed
+
+
 @pytest.mark.parametrize("of", ["official", {"kind": "fraction", "train": 0.5, "seed": 3}])
 def test_a_validation_split_is_a_share_of_the_training_rows_of_the_other_split(of):
-    train, test = split_indices(protocol(split=of).split, raw(), 0)
-    seen, held_out = split_indices(validation(share=0.2, of=of), raw(), 0)
+    train, test = protocol(split=of).split.rows(raw(), 0)
+    seen, held_out = validation(share=0.2, of=of).rows(raw(), 0)
     assert len(held_out) == len(train) // 5
     assert sorted([*seen, *held_out]) == train.tolist()
     assert not {*held_out} & {*test}
-    assert split_sizes(validation(share=0.2, of=of), 60, 30, "numbers") == (len(seen), len(held_out))
+    assert validation(share=0.2, of=of).sizes(60, 30, "numbers") == (len(seen), len(held_out))
 
 
 def test_what_is_learnt_is_learnt_without_the_rows_held_out_for_validation():
@@ -341,7 +367,7 @@ def test_what_is_learnt_is_learnt_without_the_rows_held_out_for_validation():
 
 def test_too_few_rows_to_validate_and_a_validation_split_of_itself_are_refused():
     with pytest.raises(DataError, match=r"too few for a share of 0\.01"):
-        split_indices(validation(share=0.01), raw(), 0)
+        validation(share=0.01).rows(raw(), 0)
     with pytest.raises(ValueError, match="'official', 'fraction', 'sample', 'in_order'"):
         validation(of={"kind": "validation"})
 
@@ -354,7 +380,7 @@ def fair(kind, of=None, n=100, **switches):
     whole = Raw(
         "toy", "classification", {"train": Part(np.zeros((n, 1)), y)}, recorded="f" * 64, column=cells
     )
-    return split_indices(protocol(split=split).split, whole, 7), y
+    return protocol(split=split).split.rows(whole, 7), y
 
 
 def test_a_stratified_split_has_each_class_and_is_one_for_all_repeats():
@@ -394,9 +420,9 @@ def test_a_split_by_a_column_needs_columns_and_no_test_file():
     by_time = {"kind": "time", "column": "c", "train": 0.8}
     for split in (by_time, {"kind": "stratified", "train": 0.8}):
         with pytest.raises(DataError, match="has a test file"):
-            split_indices(protocol(split=split).split, raw(), 0)
+            protocol(split=split).split.rows(raw(), 0)
     with pytest.raises(DataError, match="expected a table with named columns"):
-        split_indices(protocol(split=by_time).split, raw(n_train=None), 0)
+        protocol(split=by_time).split.rows(raw(n_train=None), 0)
     with pytest.raises(DataError, match="leaves no rows to train"):
         fair("time", np.zeros(100))
 

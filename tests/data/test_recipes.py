@@ -8,7 +8,7 @@ from kfeat.data import generators
 from kfeat.data.dataset import Raw
 from kfeat.data.loading import load_raw, read_form
 from kfeat.data.matrix import Part
-from kfeat.data.sources import entry
+from kfeat.data.registry import entry
 
 
 def toy_mnist():

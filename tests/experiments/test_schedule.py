@@ -8,7 +8,8 @@ import pytest
 from filelock import FileLock, Timeout
 
 from kfeat.cli.progress import Quiet
-from kfeat.data.generators import Dense, LargeQuadric
+from kfeat.data.generators import Dense
+from kfeat.data.large_quadric import LargeQuadric
 from kfeat.errors import DataError, StoreError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.cost import Estimate

@@ -7,7 +7,7 @@ import pytest
 from scipy.io import savemat
 
 from kfeat.data import load_raw
-from kfeat.data.sources import registry
+from kfeat.data.registry import registry
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.trial import run_trial
