@@ -178,6 +178,7 @@ def tune(
     beside the best.
     """
     start = monotonic()
+    from kfeat.data import Access
     from kfeat.experiments.config import load_experiment
     from kfeat.experiments.schedule import physical_cores
     from kfeat.files import Lock, new_file
@@ -191,9 +192,9 @@ def tune(
     place = out or config.with_name(f"{config.stem}_tuned.yaml")
     page = place.with_suffix(".html")
     check_places(place, page)
-    access: dict[str, Any] = {"mirror": mirror, "offline": offline}
+    access = Access(mirror, offline=offline)
     experiment = load_experiment(config, overrides, code="refuse" if no_code else "name")
-    setup = setup_of(experiment, seed, metric, **access)
+    setup = setup_of(experiment, seed, metric, access)
     if setup.why and not quiet:
         click.echo(
             f"What counts is the {title(setup.metric)}: {setup.why}. --metric chooses another.", err=True
@@ -272,6 +273,7 @@ def fit(
     CONFIG has one dataset, kernel, map and solver; if it has more, choose with --maps, --no-exact and --set.
     The model is the one that `kfeat run` trains in the first repeat.
     """
+    from kfeat.data import Access
     from kfeat.errors import ModelError
     from kfeat.experiments.config import load_experiment
     from kfeat.files import check_place
@@ -284,8 +286,8 @@ def fit(
     names = options.map_names(maps)
     code: Any = "refuse" if no_code else "name"
     experiment = load_experiment(config, overrides, code=code, maps=names, exact=not no_exact)
-    access: dict[str, Any] = {"mirror": mirror, "offline": offline}
-    trial = only_trial(experiment, all_rows, **access)
+    access = Access(mirror, offline=offline)
+    trial = only_trial(experiment, all_rows, access)
     with (
         _working_with(threads),
         _ended_by_ctrl_c(),
@@ -293,7 +295,7 @@ def fit(
         warnings.catch_warnings(action="default", category=RuntimeWarning),
     ):
         warnings.showwarning = lambda message, *_: click.echo(plain(f"kfeat: {message}"), err=True)
-        model = train(trial, probabilities=probabilities, say=say, **access)
+        model = train(trial, access, probabilities=probabilities, say=say)
     model.save(file)
     if not quiet:
         about = model.about_

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kfeat.data.cache import Folder, locked
+from kfeat.data.access import Access
+from kfeat.data.cache import locked
 from kfeat.data.content import check_regular, hashed_content, open_content
 from kfeat.data.registry import UNKNOWN, RemoteFile
 from kfeat.data.stamps import content_sha256, stamp_state, write_stamp
@@ -17,15 +18,7 @@ from kfeat.files import replacing
 logger = logging.getLogger("kfeat")
 
 
-def chosen_mirror(mirror: Folder = None) -> str | None:
-    """Return the mirror, a folder or a URL laid out as `<dataset>/<file>`: `mirror`, else KFEAT_MIRROR."""
-    chosen = mirror or os.environ.get("KFEAT_MIRROR")
-    return os.path.expanduser(chosen) if chosen else None
-
-
-def ensure_file(
-    file: RemoteFile, cache: Path, mirror: str | None, offline: bool = False, progress: Any = None
-) -> Path:
+def ensure_file(file: RemoteFile, access: Access) -> Path:
     """Return the path of `file` in the cache, fetched from the mirror or upstream if it is not there.
 
     The content is hashed before a file takes its place by an atomic rename, so a wrong file is never used
@@ -33,11 +26,11 @@ def ensure_file(
     cache and a mirror that is a folder. Raises DownloadError naming every origin tried, and where to put the
     file by hand.
     """
-    target = cache / file.path
+    target = access.folder / file.path
     if not is_good(target, file):
         with locked(target, DownloadError):
             if not is_good(target, file):
-                fetch_into(target, file, mirror, offline, progress)
+                fetch_into(target, file, access)
     return target
 
 
@@ -58,20 +51,22 @@ def is_good(target: Path, file: RemoteFile) -> bool:
     return True
 
 
-def fetch_into(target: Path, file: RemoteFile, mirror: str | None, offline: bool, progress: Any) -> None:
+def fetch_into(target: Path, file: RemoteFile, access: Access) -> None:
     """Fetch the file from the first origin that has the expected content, and rename it to `target`."""
     failures: list[str] = []
     with replacing(target, locked=True) as partial:
-        for origin in origins(file, mirror, offline):
+        for origin in origins(file, access):
             try:
-                fetch_from(origin, partial, file.limit, progress)
+                fetch_from(origin, partial, file.limit, access.progress)
                 sha256 = verified_sha256(partial, file)
                 break
             except DownloadError as error:
                 failures.append(f"{shown(origin)}: {error}")
         else:
             tried = "; ".join(failures) or (
-                "nothing may be downloaded (offline)" if offline else "no mirror is set and no URL is known"
+                "nothing may be downloaded (offline)"
+                if access.offline
+                else "no mirror is set and no URL is known"
             )
             raise DownloadError(
                 f"{file.path} could not be fetched: {tried}. Put the file by hand at {target}, or set "
@@ -83,13 +78,13 @@ def fetch_into(target: Path, file: RemoteFile, mirror: str | None, offline: bool
         logger.warning("%s: taken from %s, not from %s", file.path, shown(origin), "; ".join(failures))
 
 
-def origins(file: RemoteFile, mirror: str | None, offline: bool) -> Iterator[str]:
+def origins(file: RemoteFile, access: Access) -> Iterator[str]:
     """Yield where to look, in order: the mirror, then the upstream URLs."""
-    if mirror:
+    if mirror := access.chosen_mirror:
         origin = f"{mirror.rstrip('/')}/{file.path}"
-        if not (offline and is_url(origin)):
+        if not (access.offline and is_url(origin)):
             yield origin
-    if not offline:
+    if not access.offline:
         yield from file.urls
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from kfeat.data.cache import Folder, cache_folder
+from kfeat.data.access import Access
+from kfeat.data.cache import Folder
 from kfeat.data.cells import as_numbers, holds
 from kfeat.data.content import naming
 from kfeat.data.dataset import Raw
 from kfeat.data.detection import table_of
-from kfeat.data.loading import load_own
 from kfeat.data.reading import format_of
 from kfeat.data.sources import FileSource
 from kfeat.errors import KfeatError
@@ -42,7 +42,7 @@ def inspect(source: FileSource, cache: Folder = None) -> dict[str, Any]:
         if target is None and source.labels is None:
             return known
     try:
-        raw = load_own(source, cache_folder(cache))
+        raw = source.load(Access(cache=cache))
         if columns is not None and raw.coding is not None:
             columns["becomes"] = columns["name"].map(raw.coding.kinds).fillna(columns["becomes"])
             known["columns"] = columns.to_dict("records")

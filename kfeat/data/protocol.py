@@ -54,6 +54,9 @@ StepName = Literal[
     "minmax", "minmax_symmetric", "zscore", "zscore_numbers", "power", "unit_rows", "global_norm"
 ]  # fmt: skip
 Step = Annotated[Annotated[Divide, Tag("divide")] | Annotated[StepName, Tag("name")], Discriminator(step_tag)]
+FILLS_ZEROS: frozenset[StepName] = frozenset(
+    {"minmax", "minmax_symmetric", "zscore", "zscore_numbers", "power"}
+)
 Binarise = Annotated[
     Annotated[Literal["none"], Tag("name")]
     | Annotated[Against, Tag("positive")]
@@ -93,6 +96,11 @@ class Protocol(Model):
     def random(self) -> bool:
         """Whether the rows drawn depend on the random_state of a repeat."""
         return self.split.random
+
+    @property
+    def fills_zeros(self) -> bool:
+        """Whether a scaling makes zeros other numbers, so that no matrix stays sparse."""
+        return any(step in FILLS_ZEROS for step in self.scale)
 
     def given(self) -> dict[str, Any]:
         """Return what differs from the defaults, as a config has it; a split has its kind in any case."""

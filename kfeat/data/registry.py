@@ -6,10 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-)
+from pydantic import BaseModel, ConfigDict
 
 from kfeat.data.base import Task
 from kfeat.data.dataset import Raw
@@ -114,3 +111,14 @@ def entry(name: str) -> Entry:
             f"{', '.join(sorted(known))}, and your own files as a mapping with `path`"
         )
     return known[name]
+
+
+def class_shares(name: str, binary: bool) -> tuple[float, ...]:
+    """Return the share of the rows of each class of a registered dataset, falling; () where unknown.
+
+    Two classes that a protocol makes are assumed to be equally large.
+    """
+    if binary:
+        return (0.5, 0.5)
+    counts = registry()[name].labels.get("train", {}) if name in registry() else {}
+    return tuple(sorted((count / sum(counts.values()) for count in counts.values()), reverse=True))

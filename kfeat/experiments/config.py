@@ -29,13 +29,7 @@ from kfeat.experiments.paper import Claim, Reported
 from kfeat.experiments.selectors import Keys, Selector
 from kfeat.experiments.setting import Setting
 from kfeat.experiments.switches import Switch, check_switches
-from kfeat.experiments.yaml import (
-    Document,
-    apply_override,
-    config_error,
-    read_file,
-    validation_error,
-)
+from kfeat.experiments.yaml import Document, apply_override, config_error, read_file, validation_error
 from kfeat.files import SUFFIXES, known_configs
 from kfeat.parameters import HANDED_IN, KeyPath, did_you_mean, parameter_model
 
@@ -112,7 +106,7 @@ class ExperimentFile(Strict):
         if "settings" not in info.data:  # they have an error, and might name the data
             return stand_ins
         sources = [source for setting in info.data["settings"] for source in setting.datasets]
-        known = {*registry(), *(data if isinstance(data, str) else data.name for data in sources)}
+        known = {*registry(), *(data.name for data in sources)}
         if unknown := [name for name in stand_ins if name not in known]:
             raise ValueError(f"unknown dataset '{unknown[0]}'{did_you_mean(unknown[0], sorted(known))}")
         return stand_ins
@@ -353,7 +347,9 @@ class _WithGrids(GenerateJsonSchema):
     def model_schema(self, schema: Any) -> Schema:
         """Return the schema of a model; each property may be a grid if the model is a part of a trial."""
         made, model = super().model_schema(schema), schema["cls"]
-        if model not in self.entries and model.__module__ not in (Protocol.__module__, Split.__module__):
+        if model not in self.entries and not (
+            model.__module__ == Protocol.__module__ or issubclass(model, Split)
+        ):
             return made
         for key, value in made["properties"].items():
             if "discriminator" in value:  # a split without options may be written as its kind

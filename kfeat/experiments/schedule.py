@@ -17,8 +17,6 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import joblib
 
-from kfeat.data import load_raw
-from kfeat.data.loading import is_kept
 from kfeat.errors import EngineError, KfeatError, StoreError
 from kfeat.experiments.cost import Estimate, estimates
 from kfeat.experiments.plan import Again, Trial, pending
@@ -259,8 +257,9 @@ class Scheduler:
                 return
             how = self._engine.options
             sources = dict.fromkeys(trial.source for trial in todo) if self._engine.here else {}
-            for source in filter(is_kept, sources):  # other data are made when they are used
-                load_raw(source, mirror=how.mirror, offline=how.offline, progress=self._downloads)
+            for source in sources:
+                if source.kept:  # other data are made when they are used
+                    source.load(replace(how.access, progress=self._downloads))
             past = list(rows.values())
             try:
                 past = [*part.past().values(), *past]

@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from kfeat.data import Raw, fingerprint, load_raw
+from kfeat.data import FileSource, Raw, RegisteredSource, fingerprint, load_raw
 from kfeat.data.fingerprints import fingerprint_of
-from kfeat.data.loading import form_folder
 from kfeat.data.matrix import Part
-from kfeat.data.registry import entry
 from tests.data.files import write
 
 TABLE = "colour,size,kind\nred,1,b\nblue,2.5,a\nred,-3,b\n"
@@ -46,9 +44,29 @@ def test_fingerprints_of_files_stay(content, options, start, tmp_path):
     assert fingerprint(source, tmp_path / "cache") == raw.fingerprint
 
 
+FOLDERS = {
+    "adult": "arrays-c71921e44472",
+    "mnist": "arrays-8f07b9baf9fa",
+    "covertype": "arrays-a1931d81068f",
+    "cpu_act": "arrays-f074bd516767",
+    "kin40k": "arrays-29cfe815c9a2",
+    "cal_housing": "arrays-2195a7efe5da",
+}
+OWN_FOLDERS = [
+    ({"path": "/d/my.csv", "target": "y"}, "my.csv-3a47ca6105e3"),
+    ({"path": "/d/my.svm"}, "my.svm-1561baa15005"),
+    ({"path": "/d/my.idx", "labels": "/d/l.idx", "task": "regression"}, "my.idx-36115a5b537c"),
+]
+
+
 def test_arrays_of_earlier_versions_are_found_again(tmp_path):
-    folders = {form_folder(name, entry(name).forms[0], tmp_path).name for name in ("adult", "mnist")}
-    assert folders == {"arrays-c71921e44472", "arrays-8f07b9baf9fa"}
+    for name, folder in FOLDERS.items():
+        source = RegisteredSource(name=name)
+        assert source.folder(source.entry.forms[0], tmp_path) == tmp_path / name / folder
+    for options, folder in OWN_FOLDERS:
+        assert FileSource(**options).folder(tmp_path) == tmp_path / "files" / folder
+    load_raw({"name": "large_quadric", "n": 50, "d": 3}, cache=tmp_path)
+    assert (tmp_path / "generated" / "large_quadric-d91fef56b55e").is_dir()
 
 
 def test_fingerprint_does_not_depend_on_storage_but_on_every_number():

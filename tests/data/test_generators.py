@@ -11,8 +11,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import PolynomialFeatures
 
 from kfeat.data import fingerprint, load, load_raw
-from kfeat.data.generators import Dense, Normal, Quadric, UnitBall, generate, generator_fingerprint
-from kfeat.data.large_quadric import LargeQuadric  # fmt: skip
+from kfeat.data.access import AS_SET
+from kfeat.data.sources.generators import Dense, Normal, Quadric, UnitBall
+from kfeat.data.sources.large_quadric import LargeQuadric
 from kfeat.errors import ConfigError, DataError
 
 KINDS = {"unit_ball": UnitBall, "dense": Dense, "normal": Normal, "quadric": Quadric}
@@ -21,24 +22,24 @@ SPECS = [cls(name=name, n=400, d=5) for name, cls in KINDS.items()]
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_the_same_specification_gives_the_same_numbers(spec):
-    a, b = generate(spec).parts["train"], generate(spec).parts["train"]
+    a, b = spec.load(AS_SET).parts["train"], spec.load(AS_SET).parts["train"]
     assert np.array_equal(a.X, b.X)
     assert np.array_equal(a.y, b.y)
-    other = generate(spec.model_copy(update={"seed": 1})).parts["train"]
+    other = spec.model_copy(update={"seed": 1}).load(AS_SET).parts["train"]
     assert not np.array_equal(a.X, other.X)
     others = [spec.model_copy(update=change) for change in ({}, {"seed": 1}, {"n": 401}, {"d": 6})]
-    assert len({generator_fingerprint(one) for one in others}) == 4
+    assert len({one.pinned for one in others}) == 4
 
 
 @pytest.mark.parametrize("spec", SPECS[:3], ids=lambda spec: spec.name)
 def test_a_linear_machine_learns_linear_labels(spec):
-    part = generate(spec).parts["train"]
+    part = spec.load(AS_SET).parts["train"]
     assert LogisticRegression(C=1e6, max_iter=1000).fit(part.X, part.y).score(part.X, part.y) > 0.98
 
 
 def test_a_quadric_needs_degree_two_and_a_share_of_its_labels_is_wrong():
     true, noisy = (
-        generate(Quadric(name="quadric", n=4000, d=5, noise=noise)).parts["train"] for noise in (0.0, 0.1)
+        Quadric(name="quadric", n=4000, d=5, noise=noise).load(AS_SET).parts["train"] for noise in (0.0, 0.1)
     )
     machine, squares = LogisticRegression(C=1e6, max_iter=1000), PolynomialFeatures(2).fit_transform(true.X)
     assert machine.fit(true.X, true.y).score(true.X, true.y) < 0.6
@@ -69,7 +70,7 @@ def test_the_first_rows_do_not_depend_on_how_many_there_are(tmp_path):
 
 def test_they_are_generated_once_and_mapped(tmp_path, monkeypatch):
     first = load_raw(SPEC, cache=tmp_path)
-    monkeypatch.setattr("kfeat.data.large_quadric.generate_large", None)
+    monkeypatch.setattr(LargeQuadric, "generate", None)
     again = load_raw(SPEC, cache=tmp_path)
     assert again.fingerprint == first.fingerprint == fingerprint(SPEC)
     assert again.verified

@@ -3,8 +3,9 @@
 import pytest
 
 from kfeat.data import FileSource, Protocol, load
-from kfeat.data.catalogue import Shape, shape_of
-from kfeat.data.generators import Normal
+from kfeat.data.shapes import Shape
+from kfeat.data.sources import RegisteredSource
+from kfeat.data.sources.generators import Normal
 
 SPLITS = [
     {"kind": "all"},
@@ -38,19 +39,21 @@ def source(tmp_path):
 def test_rows_columns_and_stored_values_are_those_of_the_data(source, split, scale):
     protocol = Protocol.model_validate({"split": split, "scale": scale})
     data = load(source, protocol)
-    shape = shape_of(source, protocol)
+    shape = source.shape_under(protocol)
     assert (shape.n_train, shape.n_features) == data.X_train.shape
     assert (shape.n_test, shape.n_features) == data.X_test.shape
     assert shape.stored == pytest.approx(1.0 if scale == "zscore" else 2 / 40)
 
 
 def test_the_registry_and_generators_say_it_without_any_file():
-    mnist = shape_of("mnist", Protocol())
+    mnist = RegisteredSource(name="mnist").shape_under(Protocol())
     assert (mnist.n_train, mnist.n_test, mnist.n_features, mnist.stored) == (60_000, 10_000, 784, 1.0)
     assert len(mnist.classes) == 10
     assert sum(mnist.classes) == pytest.approx(1)
-    binary = shape_of("mnist", Protocol.model_validate({"binarise": {"positive": 8}}))
+    binary = RegisteredSource(name="mnist").shape_under(
+        Protocol.model_validate({"binarise": {"positive": 8}})
+    )
     assert binary.classes == (0.5, 0.5)
     drawn = Normal(name="normal", n=50, d=3)
     protocol = Protocol.model_validate({"split": "all"})
-    assert shape_of(drawn, protocol) == Shape(50, 50, 3, generated=150)
+    assert drawn.shape_under(protocol) == Shape(50, 50, 3, generated=150)

@@ -57,7 +57,7 @@ def searched(setup, asked, folder, budget=1000.0):
 def found(path, folder, most, patch):
     patch.setattr(module, "MOST", most)
     setup = setup_of(load_experiment(path), 0)
-    asked = Direct(**setup.bench(0, {}))
+    asked = Direct(**setup.bench(0))
     return searched(setup, asked, folder), asked
 
 
@@ -105,7 +105,7 @@ def test_other_data_are_another_search(tmp_path):
 def test_who_took_too_long_is_tried_again_with_a_longer_budget(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "MOST", 1)
     setup = small(tmp_path)
-    bench, failed, first = setup.bench(0, {}), [], ""
+    bench, failed, first = setup.bench(0), [], ""
     slow = Answering("score", None, **bench)
     for asked, budget in ((slow, 1000.0), (Direct(**bench), 500.0), (Direct(**bench), 2000.0)):
         scored = searched(setup, asked, tmp_path / "tune", budget).scored
@@ -120,7 +120,7 @@ def test_who_took_too_long_is_tried_again_with_a_longer_budget(tmp_path, monkeyp
 def test_why_there_is_no_score_is_told_and_the_next_call_tries_again(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "MOST", 1)
     setup = small(tmp_path)
-    bench = setup.bench(0, {})
+    bench = setup.bench(0)
     asked = (Answering("test", {"failed": "no memory"}, **bench), Direct(**bench))
     said = [" ".join(sentences(searched(setup, one, tmp_path / "tune"))) for one in asked]
     assert "the best has no score yet: no memory." in said[0]
@@ -144,7 +144,7 @@ def test_a_search_keeps_the_weights_of_classes_and_knows_the_task(tmp_path):
     assert len({plain.identity, biased.identity, weighted.identity}) == 3
     candidate = Candidate("own", {"name": "linear"}, {"name": "nystrom", "n_components": 6}, "squared_hinge")
     for setup, all_of_one_class in ((biased, True), (weighted, False)):
-        bench = Direct(**setup.bench(0, {})).bench
+        bench = Direct(**setup.bench(0)).bench
         given = {"candidate": candidate, "n": 240, "values": [0.001]}
         assert (bench.score(**given)["score"] > 0.93) == all_of_one_class
     path = config(tmp_path, "{name: linear}", X, y, "{name: liblinear, solver_type: 11, bias: 1.0}")
@@ -156,12 +156,12 @@ def test_a_search_keeps_the_weights_of_classes_and_knows_the_task(tmp_path):
 
 def test_without_time_there_is_a_linear_model_and_candidates_that_all_fail_are_told(tmp_path, monkeypatch):
     setup = small(tmp_path)
-    asked = Direct(**setup.bench(0, {}))
+    asked = Direct(**setup.bench(0))
     hurried = searched(setup, asked, tmp_path / "tune", 1e-6)
     assert hurried.best.candidate.linear
     assert asked.questions.count("score") == 1
     monkeypatch.setattr(module, "MOST", 1)
-    failing = Answering("score", {"failed": "one class only"}, range(99), **setup.bench(0, {}))
+    failing = Answering("score", {"failed": "one class only"}, range(99), **setup.bench(0))
     search = Search(failing, None, 1000.0, 0)
     with pytest.raises(ConfigError, match=r"^no candidate could be scored: one class only$"):
         search.run()
@@ -178,7 +178,7 @@ def test_rows_that_cannot_choose_a_method_are_refused(tmp_path):
 
 def test_a_process_answers_fails_and_is_ended_at_a_deadline(tmp_path):
     setup = small(tmp_path)
-    assistant = ScorerProcess(1, **setup.bench(0, {}))
+    assistant = ScorerProcess(1, **setup.bench(0))
     try:
         facts = assistant.ask("facts", monotonic() + 100)
         assert facts["n_train"] == 96
@@ -329,7 +329,7 @@ def test_the_time_of_a_large_map_is_told_from_rows_enough_for_its_landmarks(tmp_
 def test_the_config_of_a_best_on_some_rows_trains_what_was_tested(rows, split, tmp_path):
     path = config(tmp_path, "{name: linear}", *product(240))
     setup = setup_of(load_experiment(path, [f"protocol.split={split}"]), 0)
-    bench = Direct(**setup.bench(0, {})).bench
+    bench = Direct(**setup.bench(0)).bench
     kernel = {"name": "gaussian", "gamma": 0.2}
     best = Scored(Candidate("zscore", kernel, None, "squared_hinge"), 60, 0.9, 0.01, 10.0, 0.1)
     tested = bench.test(best.candidate, best.value, rows)
@@ -373,7 +373,7 @@ def test_gamma_is_one_over_the_number_of_columns_after_z_scores_and_no_offset_ch
     found = []
     for offset in (0.0, 100.0):
         setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", X + offset, y)), 0)
-        found.append(Direct(**setup.bench(0, {})).bench.facts().gammas)
+        found.append(Direct(**setup.bench(0)).bench.facts().gammas)
     for gammas in found:
         assert gammas["zscore"]["gaussian"] == pytest.approx(1 / 6, rel=0.05)
         assert gammas["own"]["gaussian"] == pytest.approx(1 / (6 / 3), rel=0.05)  # of U(-1, 1)
@@ -616,7 +616,7 @@ def test_a_linear_model_is_ahead_only_of_what_has_a_score():
 
 
 def test_few_rows_take_one_thread_of_blas_and_more_rows_those_that_help(tmp_path, monkeypatch):
-    bench = Direct(2, **small(tmp_path).bench(0, {})).bench
+    bench = Direct(2, **small(tmp_path).bench(0)).bench
 
     def threads(n):
         with bench.threads_for(n):

@@ -7,7 +7,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from kfeat.data.cells import are_durations
-from kfeat.data.coding import Coding, kind_of, label_words, learn_coding
+from kfeat.data.coders import kind_of, label_words, learn_coding
+from kfeat.data.coding import Coding
 from kfeat.data.content import naming
 from kfeat.data.dataset import Contents
 from kfeat.data.formats import cut

@@ -1,8 +1,4 @@
-"""Datasets without files of their own: generated, bundled with scikit-learn, or made from other files.
-
-Those of the papers' toy experiments are drawn at once. `large_quadric` has any size: it is drawn and written
-block by block, and read as a memory map.
-"""
+"""Generated data: what all kinds share, and those of the papers' toy experiments, which are drawn at once."""
 
 import hashlib
 import json
@@ -13,13 +9,16 @@ from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from kfeat.data.base import MOST_SEED, Model
+from kfeat.data.access import Access
+from kfeat.data.base import MOST_SEED, Task
 from kfeat.data.dataset import Raw
 from kfeat.data.matrix import Part
+from kfeat.data.shapes import Shape
+from kfeat.data.sources.base import DataSource
 
 
-class Generator(Model):
-    """n rows of d features, drawn from `seed`, with labels +1 and -1 and no test rows."""
+class Generator(DataSource):
+    """n rows of d features, drawn from `seed`, without test rows; they are always verified."""
 
     algorithm_version: ClassVar[int] = 1
     most_values: ClassVar[int] = 2_000_000_000  # 16 GB in memory
@@ -35,13 +34,54 @@ class Generator(Model):
             raise ValueError(f"expected n * d to be {self.most_values:,} at most")
         return self
 
+    @property
+    def pinned(self) -> str:
+        """A hash over the specification and the generator's version, which determine the numbers."""
+        text = json.dumps({**self.model_dump(), "version": self.algorithm_version}, sort_keys=True)
+        return hashlib.sha256(f"kfeat generator {text}".encode()).hexdigest()
+
+    def shape(self, access: Access) -> Shape:
+        """Return the shape of the specification."""
+        return Shape(self.n, 0, self.d)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The specification."""
+        return self.options
+
+
+class DrawnAtOnce(Generator):
+    """Points in memory, with labels +1 and -1."""
+
+    kept: ClassVar[bool] = False
+
+    @property
+    def task(self) -> Task:
+        """The labels are two classes."""
+        return "classification"
+
+    def shape(self, access: Access) -> Shape:
+        """Return the shape of the specification, and how many numbers are drawn."""
+        return Shape(self.n, 0, self.d, generated=self.n * self.d)
+
+    def load(self, access: Access) -> Raw:
+        """Return the generated rows and their labels as the part "train"."""
+        rng = np.random.default_rng(self.seed)
+        X = self.points(rng)
+        parts = {"train": Part(X, self.labels(X, rng))}
+        return Raw(self.name, self.task, parts, recorded=self.pinned, verified=True)
+
+    def points(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return the rows (n, d)."""
+        raise NotImplementedError
+
     def labels(self, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
         """Return the signs of <w, x - mean> for one random direction w, which a linear model can learn."""
         centred = X - X.mean(axis=0)
         return np.where(centred @ rng.standard_normal(self.d) >= 0, 1, -1)
 
 
-class UnitBall(Generator):
+class UnitBall(DrawnAtOnce):
     """Points drawn uniformly from the unit ball of R^d (Kar & Karnick 2012, section 6.2); linear labels."""
 
     name: Literal["unit_ball"]
@@ -53,7 +93,7 @@ class UnitBall(Generator):
         return X * (radius / np.linalg.norm(X, axis=1, keepdims=True))
 
 
-class Normal(Generator):
+class Normal(DrawnAtOnce):
     """Points of the standard normal distribution in R^d; linear labels."""
 
     name: Literal["normal"]
@@ -63,7 +103,7 @@ class Normal(Generator):
         return rng.standard_normal((self.n, self.d))
 
 
-class Dense(Generator):
+class Dense(DrawnAtOnce):
     """Points drawn uniformly from [0, 1)^d (for the synthetic data of Pham & Pagh 2013); linear labels."""
 
     name: Literal["dense"]
@@ -73,7 +113,7 @@ class Dense(Generator):
         return rng.random((self.n, self.d))
 
 
-class Quadric(Generator):
+class Quadric(DrawnAtOnce):
     """Points drawn uniformly from [-1/2, 1/2)^d, labelled by the side of a random quadric on which they lie.
 
     A share `noise` of the labels, drawn at random, is wrong. A kernel of degree 2 can learn the others; a
@@ -95,17 +135,3 @@ class Quadric(Generator):
 
 
 GeneratorSource: TypeAlias = Annotated[UnitBall | Normal | Dense | Quadric, Field(discriminator="name")]
-
-
-def generate(spec: Any) -> Raw:
-    """Return the generated rows and their labels as the part "train"; they are always verified."""
-    rng = np.random.default_rng(spec.seed)
-    X = spec.points(rng)
-    parts = {"train": Part(X, spec.labels(X, rng))}
-    return Raw(spec.name, "classification", parts, recorded=generator_fingerprint(spec), verified=True)
-
-
-def generator_fingerprint(spec: Any) -> str:
-    """Return a hash over the specification and the generator's version, which determine the numbers."""
-    text = json.dumps({**spec.model_dump(), "version": spec.algorithm_version}, sort_keys=True)
-    return hashlib.sha256(f"kfeat generator {text}".encode()).hexdigest()

@@ -8,11 +8,12 @@ from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 
 from kfeat.batches import release, unnamed_file
+from kfeat.data.access import Access
 from kfeat.data.base import Task
 from kfeat.data.cache import GENERATED, arrays_folder, parsed_once
 from kfeat.data.dataset import Raw
-from kfeat.data.generators import Generator, generator_fingerprint
 from kfeat.data.matrix import Part
+from kfeat.data.sources.generators import Generator
 
 BLOCK = 8192  # rows that one random stream draws, so that the first rows do not depend on n
 
@@ -32,28 +33,26 @@ class LargeQuadric(Generator):
     task: Task = "classification"
     noise: Annotated[float, Ge(0), Lt(0.5)] = 0.05
 
+    def load(self, access: Access) -> Raw:
+        """Return the data, mapped from the cache, in which they are generated if it does not have them."""
+        cache = access.folder
+        folder = arrays_folder(cache / GENERATED, self.name, self.pinned)
+        made = parsed_once(folder, {}, lambda: self.generate(cache))
+        return Raw(self.name, self.task, made.parts, recorded=made.fingerprint, verified=True)
 
-def load_large(spec: LargeQuadric, cache: Path) -> Raw:
-    """Return the data, mapped from the cache; they are generated there if the cache does not have them."""
-    folder = arrays_folder(cache / GENERATED, spec.name, generator_fingerprint(spec))
-    made = parsed_once(folder, {}, lambda: generate_large(spec, cache))
-    return Raw(spec.name, spec.task, made.parts, recorded=made.fingerprint, verified=True)
-
-
-def generate_large(spec: LargeQuadric, scratch: Path) -> Raw:
-    """Return the generated rows as the part "train", with X in a temporary file of `scratch`."""
-    X = unnamed_file((spec.n, spec.d), np.float32, scratch)
-    y = np.empty(spec.n, np.int64 if spec.task == "classification" else np.float64)
-    form = QuadraticForm(spec)
-    for k, start in enumerate(range(0, spec.n, BLOCK)):
-        rng = np.random.default_rng([spec.seed, k])
-        block = rng.random((BLOCK, spec.d), dtype=np.float32) - np.float32(0.5)
-        rows = slice(start, min(start + BLOCK, spec.n))
-        X[rows] = block[: rows.stop - start]
-        y[rows] = form.targets(block, rng)[: rows.stop - start]
-        release(X)
-    fingerprint = generator_fingerprint(spec)
-    return Raw(spec.name, spec.task, {"train": Part(X, y)}, recorded=fingerprint, verified=True)
+    def generate(self, scratch: Path) -> Raw:
+        """Return the generated rows as the part "train", with X in a temporary file of `scratch`."""
+        X = unnamed_file((self.n, self.d), np.float32, scratch)
+        y = np.empty(self.n, np.int64 if self.task == "classification" else np.float64)
+        form = QuadraticForm(self)
+        for k, start in enumerate(range(0, self.n, BLOCK)):
+            rng = np.random.default_rng([self.seed, k])
+            block = rng.random((BLOCK, self.d), dtype=np.float32) - np.float32(0.5)
+            rows = slice(start, min(start + BLOCK, self.n))
+            X[rows] = block[: rows.stop - start]
+            y[rows] = form.targets(block, rng)[: rows.stop - start]
+            release(X)
+        return Raw(self.name, self.task, {"train": Part(X, y)}, recorded=self.pinned, verified=True)
 
 
 class QuadraticForm:
