@@ -88,13 +88,20 @@ class NumberScaler:
 
 def transformer_of(step: Step) -> Transformer:
     """Return a fresh transformer for one step of a protocol."""
-    from sklearn.preprocessing import MinMaxScaler, Normalizer, PowerTransformer, StandardScaler
+    from sklearn.preprocessing import (
+        MaxAbsScaler,
+        MinMaxScaler,
+        Normalizer,
+        PowerTransformer,
+        StandardScaler,
+    )
 
     if isinstance(step, Divide):
         return DivideBy(step.divide)
     kinds: dict[str, Callable[[], Transformer]] = {
         "minmax": MinMaxScaler,
         "minmax_symmetric": lambda: MinMaxScaler(feature_range=(-1, 1)),
+        "maxabs": MaxAbsScaler,
         "zscore": StandardScaler,
         "zscore_numbers": lambda: NumberScaler(StandardScaler()),
         "power": lambda: NumberScaler(PowerTransformer()),

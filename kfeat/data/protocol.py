@@ -51,7 +51,7 @@ def step_tag(step: Any) -> str:
 
 
 StepName = Literal[
-    "minmax", "minmax_symmetric", "zscore", "zscore_numbers", "power", "unit_rows", "global_norm"
+    "minmax", "minmax_symmetric", "maxabs", "zscore", "zscore_numbers", "power", "unit_rows", "global_norm"
 ]  # fmt: skip
 Step = Annotated[Annotated[Divide, Tag("divide")] | Annotated[StepName, Tag("name")], Discriminator(step_tag)]
 FILLS_ZEROS: frozenset[StepName] = frozenset(
@@ -73,11 +73,11 @@ class Protocol(Model):
     (constant columns, minima, means, norms) is learnt on the training rows only.
 
     `scale` is a chain of steps, applied one after another: `minmax` to [0, 1], `minmax_symmetric` to
-    [-1, 1], `zscore` (constant columns become 0), `zscore_numbers` (the same for columns with other numbers
-    than 0 and 1; those of 0 and 1 stay), `power` (these columns by the transform of Yeo and Johnson,
-    Biometrika 2000, which makes long tails short, and then z-scores), `unit_rows` (zero rows stay),
-    `global_norm` (the largest Euclidean norm of a training row becomes 1), `{divide: c}`; one step needs no
-    list, `none` is the empty chain.
+    [-1, 1], `maxabs` (each column over its largest absolute value; a column of zeros stays), `zscore`
+    (constant columns become 0), `zscore_numbers` (the same for columns with other numbers than 0 and 1; those
+    of 0 and 1 stay), `power` (these columns by the transform of Yeo and Johnson, Biometrika 2000, which makes
+    long tails short, and then z-scores), `unit_rows` (zero rows stay), `global_norm` (the largest Euclidean
+    norm of a training row becomes 1), `{divide: c}`; one step needs no list, `none` is the empty chain.
 
     `weight` names a column of a file by whose numbers rows count, in training and in scores: a row of weight
     2 counts as two, and one of weight 0 is left out. The dataset's `drop` keeps it from being a feature.

@@ -24,6 +24,7 @@ SCALINGS = [
     "none",
     "minmax",
     "minmax_symmetric",
+    "maxabs",
     "zscore",
     "unit_rows",
     "global_norm",
@@ -75,6 +76,7 @@ def test_scalings_by_their_formulas():
     expected = {
         "minmax": (X - low) / span,
         "minmax_symmetric": 2 * (X - low) / span - 1,
+        "maxabs": X / np.abs(T).max(axis=0),
         "zscore": (X - T.mean(axis=0)) / spread,
         "unit_rows": X / np.where(norms > 0, norms, 1),
         "global_norm": X / norms[:60].max(),
@@ -82,6 +84,19 @@ def test_scalings_by_their_formulas():
     for scale, numbers in expected.items():
         data = prepare(raw(), protocol(scale=scale), 0)
         assert_allclose(np.vstack([data.X_train, data.X_test]), numbers, atol=1e-12, err_msg=scale)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_maxabs_keeps_zeros_and_a_column_of_them(kind, dtype):
+    signed = np.where(X > 3, -X, X)
+    signed[:60, 2] = 0  # zeros in the training rows
+    data = prepare(raw(kind(signed)), protocol(scale="maxabs", dtype=dtype), 0)
+    assert data.X_train.dtype == data.X_test.dtype == dtype
+    assert isinstance(data.X_train, csr_array) == (kind is csr_array)
+    assert_array_equal(dense(data.X_train) == 0, signed[:60] == 0)
+    assert_allclose(np.abs(dense(data.X_train)).max(axis=0), [1, 1, 0, 1, 1], rtol=1e-15)
+    assert_array_equal(dense(data.X_test)[:, 2], signed[60:, 2].astype(dtype))
 
 
 @pytest.mark.parametrize("step", ["zscore_numbers", "power"])
