@@ -380,6 +380,51 @@ def test_what_is_learnt_is_learnt_without_the_rows_held_out_for_validation():
     assert (data.X_train.min(), data.X_train.max(), len(data.y_test)) == (0.0, 1.0, 12)
 
 
+@pytest.mark.parametrize(
+    ("split", "train", "test"),
+    [
+        ({"n_train": 50, "n_test": 20}, range(50), range(50, 70)),
+        ({"n_train": 40, "test_from": 55}, range(40), range(55, 90)),
+        ({"n_train": 40, "test_from": 55, "n_test": 8}, range(40), range(55, 63)),
+        ({"n_train": 40, "test_from": 40}, range(40), range(40, 90)),
+        ({"n_train": 35, "test_from": "test_file"}, range(35), range(60, 90)),
+        ({"n_train": 60, "test_from": "test_file", "n_test": 5}, range(60), range(60, 65)),
+    ],
+)
+def test_rows_in_order_may_leave_a_gap_before_those_that_test(split, train, test):
+    split = protocol(split={"kind": "in_order", **split}).split
+    assert [rows.tolist() for rows in split.rows(raw(), 0)] == [[*train], [*test]]
+    assert split.sizes(60, 30, "numbers") == (len(train), len(test))
+    assert not split.random
+
+
+@pytest.mark.parametrize(
+    ("split", "n_train", "message"),
+    [
+        ({"n_train": 61, "test_from": "test_file"}, 60, "toy: expected 61 training rows, got 60"),
+        ({"n_train": 60, "test_from": "test_file", "n_test": 31}, 60, "toy: expected 31 test rows, got 30"),
+        (
+            {"n_train": 60, "test_from": "test_file"},
+            None,
+            "toy has no test file; give `test_from` as a number",
+        ),
+        ({"n_train": 60, "test_from": 90}, 60, "toy: expected 1 test row, got 0"),
+        ({"n_train": 60, "test_from": 95}, 60, "toy: expected 1 test row, got 0"),
+        ({"n_train": 91, "test_from": 95}, 60, "toy: expected 91 training rows, got 90"),
+    ],
+)
+def test_rows_in_order_that_are_not_there_are_refused(split, n_train, message):
+    with pytest.raises(DataError, match=message):
+        protocol(split={"kind": "in_order", **split}).split.rows(raw(n_train=n_train), 0)
+
+
+def test_rows_in_order_that_would_train_and_test_are_refused():
+    with pytest.raises(ValidationError, match=r"expected test_from to be 50 or more, .* got 49"):
+        protocol(split={"kind": "in_order", "n_train": 50, "test_from": 49})
+    with pytest.raises(ValidationError, match="test_file"):
+        protocol(split={"kind": "in_order", "n_train": 50, "test_from": "end"})
+
+
 def test_too_few_rows_to_validate_and_a_validation_split_of_itself_are_refused():
     with pytest.raises(DataError, match=r"too few for a share of 0\.01"):
         validation(share=0.01).rows(raw(), 0)

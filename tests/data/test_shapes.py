@@ -20,6 +20,8 @@ SPLITS = [
     {"kind": "official", "max_train": 12, "max_test": 5},
     {"kind": "in_order", "n_train": 90},
     {"kind": "in_order", "n_train": 90, "n_test": 3},
+    {"kind": "in_order", "n_train": 90, "test_from": 95},
+    {"kind": "in_order", "n_train": 90, "test_from": "test_file"},
 ]
 
 

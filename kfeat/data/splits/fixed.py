@@ -14,27 +14,50 @@ from kfeat.errors import DataError
 
 
 class InOrder(Split):
-    """The first n_train rows train, the next n_test (or all the rest) test; nothing is drawn."""
+    """The first n_train rows train, the next n_test (or all the rest) test; nothing is drawn.
+
+    `test_from` is the number of rows before the first one that tests, if others lie between: with 10500 the
+    test rows begin after the first 10,500 rows of both files. With `test_file` they are those of the test
+    file.
+    """
 
     kind: Literal["in_order"]
     n_train: Count
     n_test: Count | None = None
+    test_from: Count | Literal["test_file"] | None = None
+
+    @model_validator(mode="after")
+    def has_no_row_twice(self) -> "InOrder":
+        """Refuse test rows that begin among the training rows."""
+        if isinstance(self.test_from, int) and self.test_from < self.n_train:
+            raise ValueError(
+                f"expected test_from to be {self.n_train} or more, the number of training rows, so that no "
+                f"row trains and tests, got {self.test_from}"
+            )
+        return self
 
     def rows(self, raw: Raw, random_state: int) -> tuple[Indices, Indices]:
         """Return the rows by their numbers."""
-        train, test = self.sides(len(raw.y), raw.name)
+        n_train = len(raw.parts["train"].y)
+        train, test = self.sides(n_train, len(raw.y) - n_train, raw.name)
         return np.array(train), np.array(test)
 
     def sizes(self, n_train: int, n_test: int, name: str) -> tuple[int, int]:
         """Return how many rows are asked for, or left."""
-        train, test = self.sides(n_train + n_test, name)
+        train, test = self.sides(n_train, n_test, name)
         return len(train), len(test)
 
-    def sides(self, n: int, name: str) -> tuple[range, range]:
-        """Return which of n rows train and which test; raises DataError where they are too few."""
-        train, test = range(n)[: self.n_train], range(n)[self.n_train :]
+    def sides(self, n_train: int, n_test: int, name: str) -> tuple[range, range]:
+        """Return the rows that train and those that test; raises DataError where they are too few."""
+        rows, start = range(n_train + n_test), self.test_from or self.n_train
+        if start == "test_file":
+            if not n_test:
+                raise DataError(f"{name} has no test file; give `test_from` as a number of rows")
+            rows, start = range(n_train), n_train
+        train = first(rows[: self.n_train], self.n_train, name, "training")
+        test = range(start, n_train + n_test)
         first(test, 1, name, "test")
-        return first(train, self.n_train, name, "training"), first(test, self.n_test, name, "test")
+        return train, first(test, self.n_test, name, "test")
 
 
 class Fair(Split):
