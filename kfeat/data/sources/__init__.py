@@ -30,11 +30,12 @@ def source_tag(source: Any) -> str:
     """Return which kind of source is meant."""
     if isinstance(source, str):
         return "name" if source in registry() or source not in entry_points(SHORT_NAMES) else "function"
-    if type(source) is RegisteredSource:
+    if isinstance(source, RegisteredSource):
         return "name"
     keys = source if isinstance(source, dict) else getattr(source, "model_fields_set", ())
-    tags = {"loader": "function", "path": "files", "fingerprint": "pinned"}
-    return next((tag for key, tag in tags.items() if key in keys), "generator")
+    tags = {"loader": "function", "path": "files", "fingerprint": "pinned", "columns": "columns"}
+    other = "columns" if isinstance(source, dict) and source.get("name") in [*registry()] else "generator"
+    return next((tag for key, tag in tags.items() if key in keys), other)
 
 
 def as_value_of(key: str) -> Callable[[Any], Any]:
@@ -52,6 +53,7 @@ Source = Annotated[
     | Annotated[FileSource, Tag("files")]
     | Annotated[LoaderSource, BeforeValidator(as_value_of("loader")), Tag("function")]
     | Annotated[PinnedSource, Tag("pinned")]
+    | Annotated[RegisteredSource, Tag("columns")]
     | Annotated[Annotated[GeneratorSource | LargeQuadric, Field(discriminator="name")], Tag("generator")],
     Discriminator(source_tag),
 ]

@@ -6,14 +6,17 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+from annotated_types import Ge, MinLen
 from pydantic import AfterValidator, StringConstraints
 
 from kfeat.data.access import Access
 from kfeat.data.base import Task
 from kfeat.data.cache import arrays_folder, current_notes, load_kept, parsed_once
+from kfeat.data.chosen_columns import fingerprint_with, with_columns
 from kfeat.data.dataset import Raw
 from kfeat.data.download import ensure_file
 from kfeat.data.formats import read_files
+from kfeat.data.reading import repeated
 from kfeat.data.recipes import RECIPES, digits
 from kfeat.data.registry import Entry, Form, entry, registry
 from kfeat.data.shapes import Shape, kept_shape
@@ -30,6 +33,13 @@ def known_name(name: str) -> str:
     return name
 
 
+def once_each(columns: list[int | str]) -> list[int | str]:
+    """Return the columns; raises ValueError for a repeated one."""
+    if several := repeated(map(str, columns)):
+        raise ValueError(f"expected each column once, got more than one {', '.join(several)}")
+    return columns
+
+
 def with_pin(raw: Raw, fingerprint: str) -> Raw:
     """Return the data as verified; raises DataError unless they have the fingerprint that a config pins."""
     if raw.fingerprint != fingerprint:
@@ -41,9 +51,13 @@ def with_pin(raw: Raw, fingerprint: str) -> Raw:
 
 
 class RegisteredSource(DataSource):
-    """A registered dataset by its name alone."""
+    """A registered dataset by its name, with all of its features or those of some `columns`.
+
+    `columns` are names, where the dataset has names, or numbers from 0, in the order of the features.
+    """
 
     name: Annotated[str, AfterValidator(known_name)]
+    columns: Annotated[list[Annotated[int, Ge(0)] | str], MinLen(1), AfterValidator(once_each)] | None = None
 
     def __repr__(self) -> str:
         return repr(self.given())
@@ -60,15 +74,21 @@ class RegisteredSource(DataSource):
 
     @property
     def pinned(self) -> str | None:
-        """The registered fingerprint."""
-        return self.entry.fingerprint
+        """The registered fingerprint, or the one with these columns that follows from it."""
+        return self.with_these_columns(self.entry.fingerprint)
 
     def known_fingerprint(self, access: Access) -> str | None:
         """Return the pinned fingerprint, else that of the first form whose arrays the cache keeps."""
         if self.pinned is not None:
             return self.pinned
         notes = (current_notes(folder, files) for _, folder, files in self.places(access.folder))
-        return next((str(note["fingerprint"]) for note in notes if note), None)
+        return self.with_these_columns(next((str(note["fingerprint"]) for note in notes if note), None))
+
+    def with_these_columns(self, fingerprint: str | None) -> str | None:
+        """Return the fingerprint with the columns, from that of the whole dataset."""
+        if fingerprint is None or self.columns is None:
+            return fingerprint
+        return fingerprint_with(fingerprint, self.columns)
 
     def folder(self, form: Form, cache: Path) -> Path:
         """Return where the arrays of one form are kept."""
@@ -87,7 +107,12 @@ class RegisteredSource(DataSource):
         return next(kept, whole[0][0] if whole else None)
 
     def load(self, access: Access) -> Raw:
-        """Return the data, checked against their entry; fetched and parsed where that is not yet done.
+        """Return the data with their columns; raises DataError for a column that they do not have."""
+        raw = self.whole(access)
+        return raw if self.columns is None else with_columns(raw, self.columns)
+
+    def whole(self, access: Access) -> Raw:
+        """Return all data, checked against their entry; fetched and parsed where that is not yet done.
 
         Of several forms, the first that is already parsed is used, else the first whose files can be fetched.
         Raises DownloadError when none can, DataError when the arrays are not what the registry says.
@@ -135,24 +160,24 @@ class RegisteredSource(DataSource):
         cache = access.folder
         form = self.present_form(cache)
         found = kept_shape(self.folder(form, cache), form.paths(cache)) if form else None
-        if found is not None:
-            return found
-        (n_train, d), (n_test, _) = self.entry.shape["train"], self.entry.shape.get("test", (0, 0))
-        return Shape(n_train, n_test, d)
+        if found is None:
+            (n_train, d), (n_test, _) = self.entry.shape["train"], self.entry.shape.get("test", (0, 0))
+            found = Shape(n_train, n_test, d)
+        return found if self.columns is None else replace(found, n_features=len(self.columns))
 
     @property
     def options(self) -> dict[str, Any]:
-        """Nothing: the name says it all."""
-        return {}
+        """What is set beside the name."""
+        return self.model_dump(exclude={"name"}, exclude_none=True)
 
     @property
     def description(self) -> dict[str, Any] | None:
-        """What a row says beside the name, if there is something."""
-        return self.options or None
+        """What a row says of it: nothing where the name is enough."""
+        return {"name": self.name, **self.options} if self.options else None
 
     def given(self) -> Any:
-        """Return the name, which is enough."""
-        return self.name
+        """Return the name, or a mapping where it is not enough."""
+        return self.description or self.name
 
 
 class PinnedSource(RegisteredSource):
@@ -168,12 +193,3 @@ class PinnedSource(RegisteredSource):
     def load(self, access: Access) -> Raw:
         """Return the data; raises DataError where they have another fingerprint."""
         return with_pin(super().load(access), self.fingerprint)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The name and the fingerprint."""
-        return self.model_dump()
-
-    def given(self) -> Any:
-        """Return the name and the fingerprint."""
-        return self.options
