@@ -1,7 +1,9 @@
 """What every source of data tells and does."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import StringConstraints
 
 from kfeat.data.access import AS_SET, Access
 from kfeat.data.base import Model, Task
@@ -11,6 +13,8 @@ from kfeat.data.reading import Reading
 from kfeat.data.registry import class_shares
 from kfeat.data.shapes import Shape
 from kfeat.errors import DataError
+
+Fingerprint = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
 
 class DataSource(Model):
@@ -95,3 +99,13 @@ class DataSource(Model):
     def given(self) -> Any:
         """Return the source as a config has it."""
         return self.model_dump(mode="json", exclude_defaults=True)
+
+
+def with_pin(raw: Raw, fingerprint: str) -> Raw:
+    """Return the data as verified; raises DataError unless they have the fingerprint that a config pins."""
+    if raw.fingerprint != fingerprint:
+        raise DataError(
+            f"{raw.name}: expected the fingerprint {fingerprint}, got {raw.fingerprint}; "
+            "the data are not those that were pinned"
+        )
+    return replace(raw, verified=True)

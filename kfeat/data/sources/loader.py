@@ -22,8 +22,8 @@ from kfeat.data.formats import as_data_errors, as_raw, check_part
 from kfeat.data.formats.matrices import parts_of
 from kfeat.data.matrix import Matrix
 from kfeat.data.reading import Reading, Variables
+from kfeat.data.sources.base import Fingerprint
 from kfeat.data.sources.own import OWN_READER, OwnSource
-from kfeat.data.sources.registered import Fingerprint
 from kfeat.errors import ConfigError, DataError
 from kfeat.place import Place, announce, code_errors, entry_points, set_back
 from kfeat.text import counted

@@ -17,8 +17,7 @@ from kfeat.data.dataset import Raw
 from kfeat.data.formats import as_data_errors, read_files
 from kfeat.data.reading import Reading, format_of
 from kfeat.data.shapes import Shape, kept_shape
-from kfeat.data.sources.base import DataSource
-from kfeat.data.sources.registered import Fingerprint, with_pin
+from kfeat.data.sources.base import DataSource, Fingerprint, with_pin
 from kfeat.text import say_once
 
 OWN_READER = 7  # raised when the user's own files are read in another way

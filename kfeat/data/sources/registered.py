@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import Ge, MinLen
-from pydantic import AfterValidator, StringConstraints
+from pydantic import AfterValidator
 
 from kfeat.data.access import Access
 from kfeat.data.base import Task
@@ -20,10 +20,9 @@ from kfeat.data.reading import repeated
 from kfeat.data.recipes import RECIPES, digits
 from kfeat.data.registry import Entry, Form, entry, registry
 from kfeat.data.shapes import Shape, kept_shape
-from kfeat.data.sources.base import DataSource
-from kfeat.errors import DataError, DownloadError
+from kfeat.data.sources.base import DataSource, Fingerprint, with_pin
+from kfeat.errors import DownloadError
 
-Fingerprint = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 CODED = "columns"  # part of what determines arrays of tables: their notes name the columns
 
 
@@ -38,16 +37,6 @@ def once_each(columns: list[int | str]) -> list[int | str]:
     if several := repeated(map(str, columns)):
         raise ValueError(f"expected each column once, got more than one {', '.join(several)}")
     return columns
-
-
-def with_pin(raw: Raw, fingerprint: str) -> Raw:
-    """Return the data as verified; raises DataError unless they have the fingerprint that a config pins."""
-    if raw.fingerprint != fingerprint:
-        raise DataError(
-            f"{raw.name}: expected the fingerprint {fingerprint}, got {raw.fingerprint}; "
-            "the data are not those that were pinned"
-        )
-    return replace(raw, verified=True)
 
 
 class RegisteredSource(DataSource):
