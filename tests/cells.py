@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kfeat.analysis.cells import Cell, summarise
+from kfeat.data import Access
 from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row
@@ -25,12 +26,12 @@ reported:
 
 def planned(path: Path, *overrides: str, **choices: Any) -> list[Trial]:
     """Return the trials of a config whose data need no download."""
-    return plan_on_data(load_experiment(path, overrides, **choices), offline=True)
+    return plan_on_data(load_experiment(path, overrides, **choices), Access(offline=True))
 
 
 def run(trial: Trial, threads: int = 1, alone: bool = True) -> Row:
     """Return the row of a trial that runs in this process."""
-    return run_trial(trial, threads=threads, alone=alone, mirror=None, offline=True)
+    return run_trial(trial, threads=threads, alone=alone, access=Access(offline=True))
 
 
 def cells_with(experiment: Experiment, row: Callable[[Trial], Row | None]) -> list[Cell]:

@@ -18,7 +18,7 @@ from kfeat.analysis.cells import summarise
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.cli.reports import check_report
 from kfeat.data import fingerprint, load
-from kfeat.data.sources import Entry, registry
+from kfeat.data.registry import Entry, registry
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component
 from kfeat.experiments.config import load_experiment

@@ -15,7 +15,6 @@ from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.names import Names
 from kfeat.analysis.statistics import welch_half_width
 from kfeat.cli.reports import cells_below
-from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.quantities import QUANTITIES
 
@@ -83,7 +82,7 @@ def cells_of(experiment: Experiment, results: Path) -> Iterator[dict[str, Any]]:
         for cell in (cell for cell in peers if cell.rows):
             yield {
                 "experiment": experiment.name,
-                "dataset": dataset_name(cell.trial.source),
+                "dataset": cell.trial.source.name,
                 "kernel": cell.trial.kernel.formula,
                 "method": methods.method(cell),
                 "protocol": protocols.dataset(cell).partition(", ")[2],

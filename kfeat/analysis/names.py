@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import Any
 
 from kfeat.analysis.cells import Cell, by_setting
-from kfeat.data.sources import dataset_name
 from kfeat.experiments.component import Component
 from kfeat.experiments.plan import Trial
 from kfeat.text import plain
@@ -101,8 +100,8 @@ class Names:
         return solvers
 
     def _dataset(self, cell: Cell, known: Sequence[tuple[Trial, Flat, Flat]]) -> str:
-        trial, name = cell.trial, dataset_name(cell.trial.source)
-        sources = [source for other, source, _ in known if dataset_name(other.source) == name]
+        trial, name = cell.trial, cell.trial.source.name
+        sources = [source for other, source, _ in known if other.source.name == name]
         protocols = [protocol for other, _, protocol in known if other.source == trial.source]
         parts = [f"{name} (stand-in for {self._stand_ins[name]})" if name in self._stand_ins else name]
         left_out = {*self._hidden}
@@ -119,7 +118,7 @@ def _joined(*parts: str) -> str:
 
 
 def _source(trial: Trial) -> Flat:
-    return {} if isinstance(trial.source, str) else trial.source.model_dump(mode="json")
+    return trial.source.options
 
 
 def _protocol(trial: Trial) -> Flat:

@@ -36,7 +36,7 @@ _all = click.option("--all", "every", is_flag=True, help="Every dataset.")
 
 
 def _chosen(names: tuple[str, ...], every: bool) -> list[str]:
-    from kfeat.data.sources import registry
+    from kfeat.data.registry import registry
 
     if every == bool(names):
         raise ConfigError("name the datasets, or give --all; `kfeat data list` shows the names")
@@ -144,7 +144,7 @@ def info(ctx: click.Context, name: str, target: str | None, settings: tuple[str,
     if the file cannot be read as it is.
     """
     from kfeat.data import describe
-    from kfeat.data.sources import registry
+    from kfeat.data.registry import registry
 
     if name not in registry() and (os.path.exists(name) or "." in name or os.sep in name):
         _show_file(ctx, name, target, settings, form)
@@ -161,8 +161,9 @@ def info(ctx: click.Context, name: str, target: str | None, settings: tuple[str,
 def _show_file(
     ctx: click.Context, path: str, target: str | None, settings: tuple[str, ...], form: str
 ) -> None:
+    from kfeat.data.base import validated
     from kfeat.data.inspection import inspect
-    from kfeat.data.sources import FileSource, validated
+    from kfeat.data.sources import FileSource
 
     source = {"path": path, **values.key_values(settings)}
     if target is not None:

@@ -43,8 +43,8 @@ def advise(
     lost on the published study of 23 data sets.
     """
     from kfeat.data import load_raw
-    from kfeat.data.dataset import Reading
-    from kfeat.data.sources import registry
+    from kfeat.data.reading import Reading
+    from kfeat.data.registry import registry
     from kfeat.files import names_beside
     from kfeat.own.new_config import described_file, sentences, training_rows
     from kfeat.parameters import did_you_mean
@@ -103,8 +103,8 @@ def new(
     D and solver, and a comment gives the reason for each choice. `kfeat run`, `kfeat tune` and `kfeat
     fit` accept the config unchanged.
     """
-    from kfeat.data.dataset import Reading
-    from kfeat.data.sources import validated
+    from kfeat.data.base import validated
+    from kfeat.data.reading import Reading
     from kfeat.own.new_config import new_config
 
     reading = validated(Reading, values.key_values(settings), "--set")
@@ -164,6 +164,7 @@ def tune(
     beside the best.
     """
     start = monotonic()
+    from kfeat.data import Access
     from kfeat.experiments.config import load_experiment
     from kfeat.experiments.engine import physical_cores
     from kfeat.files import Lock, new_file
@@ -178,9 +179,9 @@ def tune(
     place = out or config.with_name(f"{config.stem}_tuned.yaml")
     page = place.with_suffix(".html")
     check_places(place, page)
-    access: dict[str, Any] = {"mirror": mirror, "offline": offline}
+    access = Access(mirror, offline=offline)
     experiment = load_experiment(config, overrides, code="refuse" if no_code else "name")
-    setup = setup_of(experiment, seed, metric, **access)
+    setup = setup_of(experiment, seed, metric, access)
     if setup.why and not quiet:
         click.echo(
             f"What counts is the {title(setup.metric)}: {setup.why}. --metric chooses another.", err=True

@@ -68,6 +68,7 @@ def rank(
 
     You can stop it at any time: finished trials are kept, and the same command continues from there.
     """
+    from kfeat.data import Access
     from kfeat.experiments.engine import opened_engine
     from kfeat.experiments.setting import unsupported
     from kfeat.experiments.worker import WorkerOptions
@@ -80,7 +81,7 @@ def rank(
         raise ConfigError(problem)
     slug = re.sub(r"[^\w-]+", "_", place).strip("_")
     name = f"rank/{slug}_{kernel}"
-    how = WorkerOptions(mirror=mirror, offline=offline, debug=bool(ctx.meta.get("kfeat.debug")))
+    how = WorkerOptions(access=Access(mirror, offline=offline), debug=bool(ctx.meta.get("kfeat.debug")))
     signals.say_on_interrupt("finished trials are kept, and the same command continues")
     with (
         opened_engine("local", 1, None, False, how) as engine,

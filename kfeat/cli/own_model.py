@@ -47,6 +47,7 @@ def fit(
     CONFIG has one dataset, kernel, map and solver; if it has more, choose with --maps, --no-exact and --set.
     The model is the one that `kfeat run` trains in the first repeat.
     """
+    from kfeat.data import Access
     from kfeat.errors import ModelError
     from kfeat.experiments.config import load_experiment
     from kfeat.files import check_place
@@ -59,8 +60,8 @@ def fit(
     names = values.map_names(maps)
     code: Any = "refuse" if no_code else "name"
     experiment = load_experiment(config, overrides, code=code, maps=names, exact=not no_exact)
-    access: dict[str, Any] = {"mirror": mirror, "offline": offline}
-    trial = only_trial(experiment, all_rows, **access)
+    access = Access(mirror, offline=offline)
+    trial = only_trial(experiment, all_rows, access)
     with (
         _working_with(threads),
         _ended_by_ctrl_c(),
@@ -68,7 +69,7 @@ def fit(
         warnings.catch_warnings(action="default", category=RuntimeWarning),
     ):
         warnings.showwarning = lambda message, *_: click.echo(plain(f"kfeat: {message}"), err=True)
-        model = train(trial, probabilities=probabilities, say=say, **access)
+        model = train(trial, access, probabilities=probabilities, say=say)
     model.save(file)
     if not quiet:
         about = model.about_

@@ -16,10 +16,9 @@ from kfeat.text import counted, plain, plain_lines
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from kfeat.data import Access
     from kfeat.experiments.config import Experiment
     from kfeat.experiments.plan import Again
-
-Access = dict[str, Any]
 
 
 @click.command()
@@ -35,7 +34,7 @@ Access = dict[str, Any]
 )
 @options.form
 def plan(
-    experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path,
+    experiments: "list[Experiment]", access: "Access", quiet: bool, out: Path, results: Path,
     memory: int | None, missing: bool, to_settle: bool, form: str,
 ) -> None:  # fmt: skip
     """Show the trials of CONFIGS: their ids, which are done, and the CPU time and memory of each.
@@ -87,9 +86,9 @@ def protocol(configs: tuple[Path, ...], overrides: tuple[str, ...]) -> None:
 
 
 def show_plans(
-    experiments: "Sequence[Experiment]", out: Path, results: Path, access: Access, again: "Again" = "nothing",
-    time_limit: float = inf, memory: int | None = None, only: "Collection[str] | None" = None,
-    form: str = "text",
+    experiments: "Sequence[Experiment]", out: Path, results: Path, access: "Access",
+    again: "Again" = "nothing", time_limit: float = inf, memory: int | None = None,
+    only: "Collection[str] | None" = None, form: str = "text",
 ) -> None:  # fmt: skip
     """Show the trials of each experiment, or those with the ids in `only`, and their total time and memory.
 
@@ -130,17 +129,16 @@ def show_plans(
 
 
 def _document(
-    experiment: "Experiment", out: Path, results: Path, access: Access, again: "Again", time_limit: float,
+    experiment: "Experiment", out: Path, results: Path, access: "Access", again: "Again", time_limit: float,
     memory: int | None, only: "Collection[str] | None",
 ) -> dict[str, Any]:  # fmt: skip
     """Return the experiment's trials, with their states and estimates, and the totals."""
     from kfeat.cli.progress import names
-    from kfeat.data.sources import dataset_name
     from kfeat.experiments.cost import estimates
     from kfeat.experiments.plan import pending
     from kfeat.experiments.run import planned, rows_of
 
-    trials = [trial for trial in planned(experiment, **access) if only is None or trial.id in only]
+    trials = [trial for trial in planned(experiment, access) if only is None or trial.id in only]
     rows = rows_of(experiment, out)
     todo = {trial.id for trial in pending(trials, rows, again, time_limit)}
     ended = {trial.id: rows[trial.id]["status"] for trial in trials if trial.id in rows}
@@ -154,7 +152,7 @@ def _document(
             entries = {part: item and item.entry() for part, item in components.items()}
             cost = {"seconds": expected[trial.id].seconds, "bytes": expected[trial.id].memory}
             common[trial.cell] = {
-                "cell": trial.cell, "dataset": dataset_name(trial.source), **entries, **cost,
+                "cell": trial.cell, "dataset": trial.source.name, **entries, **cost,
             }  # fmt: skip
     described = [
         {"id": trial.id, "name": name[trial.id], **common[trial.cell], "repeat": trial.repeat,

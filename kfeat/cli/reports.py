@@ -5,7 +5,6 @@ from pathlib import Path
 
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.judgement import judge_experiment
-from kfeat.data.sources import dataset_name
 from kfeat.errors import ConfigError, StoreError
 from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
@@ -23,7 +22,7 @@ def check_report(experiment: Experiment) -> None:
 
     It needs no data and no rows, so that a mistake is found before hours of work and not after them.
     """
-    stand_ins = {source: f"{dataset_name(source)}: {source!r}" for source in experiment.datasets}
+    stand_ins = {source: f"{source.name}: {source!r}" for source in experiment.datasets}
     cells = summarise(experiment, plan(experiment, stand_ins), {})
     judge_experiment(experiment, cells, {})
     render(experiment, cells, "terminal")

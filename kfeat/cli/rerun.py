@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from itertools import chain, zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import click
 
@@ -12,6 +11,7 @@ from kfeat.analysis.cells import summarise
 from kfeat.analysis.judgement import Judgement, compared, own_or_published
 from kfeat.analysis.numbers import REGRESSED
 from kfeat.cli import output, values
+from kfeat.data import Access
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.engine import Local
 from kfeat.experiments.plan import Trial
@@ -23,7 +23,7 @@ from kfeat.text import counted
 
 
 def rerun(
-    experiments: list[Experiment], access: dict[str, Any], out: Path, results: Path, budget: str, quiet: bool
+    experiments: list[Experiment], access: Access, out: Path, results: Path, budget: str, quiet: bool
 ) -> list[Judgement]:
     """Run published trials again in a temporary folder, and return how the rows of each experiment compare.
 
@@ -45,7 +45,7 @@ def rerun(
         return []
 
     def run(trials: list[Trial], *, avx2: bool = False) -> dict[str, Row]:
-        engine = Local(WorkerOptions(**access, avx2=avx2))
+        engine = Local(WorkerOptions(access=access, avx2=avx2))
         with TemporaryDirectory() as folder, engine, output.observer(quiet) as observing:
             return run_trials(trials, Path(folder), engine, observing)
 

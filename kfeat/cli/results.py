@@ -14,9 +14,8 @@ from kfeat.text import plain, plain_lines
 
 if TYPE_CHECKING:
     from kfeat.analysis.judgement import Judgement
+    from kfeat.data import Access
     from kfeat.experiments.config import Experiment
-
-Access = dict[str, Any]
 
 
 @click.command()
@@ -37,8 +36,8 @@ Access = dict[str, Any]
 @options.form
 @click.pass_context
 def check(
-    ctx: click.Context, experiments: "list[Experiment]", every: bool, access: Access, quiet: bool, out: Path,
-    results: Path, details: bool, against: Path | None, rerun_budget: str | None, form: str,
+    ctx: click.Context, experiments: "list[Experiment]", every: bool, access: "Access", quiet: bool,
+    out: Path, results: Path, details: bool, against: Path | None, rerun_budget: str | None, form: str,
 ) -> None:  # fmt: skip
     """Compare the rows of CONFIGS with the paper's numbers and claims, and with the published rows.
 

@@ -3,7 +3,7 @@
 from contextlib import closing, contextmanager
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kfeat.cli.progress import Quiet
+    from kfeat.data import Access
     from kfeat.experiments.config import Experiment
     from kfeat.experiments.engine import Engine
     from kfeat.experiments.plan import Again, Trial
-
-Access = dict[str, Any]
 
 
 @click.command()
@@ -49,7 +48,7 @@ Access = dict[str, Any]
 @click.option("--dry-run", is_flag=True, help="Show the plan, and run nothing.")
 @click.pass_context
 def run(
-    ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
+    ctx: click.Context, experiments: "list[Experiment]", access: "Access", quiet: bool, out: Path,
     results: Path, name: str, jobs: int, scheduler: str | None, exclusive: bool, memory: int | None,
     threads: int, force: bool, retime: bool, timed_runs: int | None, time_limit: float | None,
     prefixes: tuple[str, ...], dry_run: bool,
@@ -80,7 +79,7 @@ def run(
         show_plans(experiments, out, results, access, again, limit, memory, only)
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
-    how = WorkerOptions(threads=threads, time_limit=limit, memory=memory, debug=debug, **access)
+    how = WorkerOptions(threads=threads, time_limit=limit, memory=memory, debug=debug, access=access)
     next_run = "but --force starts again" if force else "and the same command continues"
     signals.say_on_interrupt(f"finished trials are kept, {next_run}")
     with opened_engine(name, jobs, scheduler, exclusive, how) as ready:
@@ -138,7 +137,7 @@ def _run_all(
 
 
 def _named(
-    experiments: "list[Experiment]", prefixes: tuple[str, ...], access: Access
+    experiments: "list[Experiment]", prefixes: tuple[str, ...], access: "Access"
 ) -> "tuple[list[Experiment], set[str]]":
     """Return the experiments that plan trials with these prefixes, and the ids of these trials.
 
@@ -150,7 +149,7 @@ def _named(
     plans: list[tuple[Experiment, set[str]]] = []
     for experiment in experiments:
         try:
-            plans.append((experiment, {trial.id for trial in planned(experiment, **access)}))
+            plans.append((experiment, {trial.id for trial in planned(experiment, access)}))
         except (DataError, DownloadError) as error:
             if len(experiments) == 1:
                 raise

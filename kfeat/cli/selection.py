@@ -84,12 +84,13 @@ def takes_experiments(
             configs: tuple[Path, ...], overrides: tuple[str, ...] = (), repeats: int | None = None,
             maps: str | None = None, no_exact: bool = False, no_code: bool = False, **others: Any,
         ) -> Any:  # fmt: skip
+            from kfeat.data import Access
             from kfeat.experiments.config import load_experiment
 
             if not configs and not others["every"]:
                 raise click.UsageError("CONFIGS...: missing; --all takes those in configs/")
             if data:
-                others["access"] = {name: others.pop(name) for name in ("mirror", "offline")}
+                others["access"] = Access(**{name: others.pop(name) for name in ("mirror", "offline")})
             chosen: Any = {"repeats": repeats, "maps": map_names(maps), "exact": not no_exact}
 
             def load(file: Path) -> "Experiment":

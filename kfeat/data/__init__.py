@@ -1,15 +1,18 @@
 """Datasets: registry, download, formats, scaling and splits."""
 
+from kfeat.data.access import Access
 from kfeat.data.catalogue import Status, clean, describe, fetch, list_datasets, path, verify
 from kfeat.data.coding import Coding
-from kfeat.data.dataset import Dataset, Raw, Reading
+from kfeat.data.dataset import Dataset, Raw
 from kfeat.data.formats import Rows, read_rows
-from kfeat.data.generators import GeneratorSource
 from kfeat.data.loading import fingerprint, load, load_raw
 from kfeat.data.protocol import Protocol
-from kfeat.data.sources import FileSource, LoaderSource, PinnedSource, Source
+from kfeat.data.reading import Reading
+from kfeat.data.sources import FileSource, LoaderSource, PinnedSource, RegisteredSource, Source
+from kfeat.data.sources.generators import GeneratorSource
 
 __all__ = [
+    "Access",
     "Coding",
     "Dataset",
     "FileSource",
@@ -19,6 +22,7 @@ __all__ = [
     "Protocol",
     "Raw",
     "Reading",
+    "RegisteredSource",
     "Rows",
     "Source",
     "Status",

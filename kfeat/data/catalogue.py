@@ -1,35 +1,19 @@
-"""What the registry and the cache hold: listing, fetching, verifying, clearing, and shapes of datasets."""
+"""What the registry and the cache hold: listing, fetching, verifying and clearing datasets."""
 
 import os
 import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from kfeat.data.cache import (
-    GENERATED,
-    OWN,
-    Folder,
-    cache_folder,
-    current_notes,
-    hashed_content,
-    load_kept,
-    read_kept,
-    recorded_sha256,
-    stamp_path,
-    stamp_state,
-    write_stamp,
-)
-from kfeat.data.dataset import fingerprint_of
-from kfeat.data.download import chosen_mirror
-from kfeat.data.generators import Generator, LargeQuadric
-from kfeat.data.loading import form_folder, load_registered, own_folder
-from kfeat.data.protocol import Protocol, StepName, split_sizes
-from kfeat.data.sources import Entry, Form, OwnSource, RemoteFile, Source, dataset_name, entry, registry
+from kfeat.data.access import Access
+from kfeat.data.cache import GENERATED, OWN, Folder, cache_folder, load_kept, read_kept
+from kfeat.data.content import hashed_content
+from kfeat.data.fingerprints import fingerprint_of
+from kfeat.data.registry import Entry, RemoteFile, entry, registry
+from kfeat.data.sources import RegisteredSource
+from kfeat.data.stamps import recorded_sha256, stamp_path, stamp_state, write_stamp
 from kfeat.errors import DataError
 
 
@@ -51,6 +35,12 @@ class Status:
     files: tuple[tuple[RemoteFile, Path, bool], ...]
 
 
+def registered(name: str) -> RegisteredSource:
+    """Return the source of this name; raises ConfigError for an unknown one."""
+    entry(name)
+    return RegisteredSource(name=name)
+
+
 def list_datasets(cache: Folder = None) -> list[Status]:
     """Return the status of every registered dataset, in the registry's order."""
     return [describe(name, cache) for name in registry()]
@@ -58,9 +48,10 @@ def list_datasets(cache: Folder = None) -> list[Status]:
 
 def describe(name: str, cache: Folder = None) -> Status:
     """Return one dataset's status; raises ConfigError for an unknown name."""
-    folder, known = cache_folder(cache), entry(name)
-    form = present_form(name, known, folder)
-    data = load_kept(form_folder(name, form, folder), form.paths(folder)) if form else None
+    source, folder = registered(name), cache_folder(cache)
+    known = source.entry
+    form = source.present_form(folder)
+    data = load_kept(source.folder(form, folder), form.paths(folder)) if form else None
     files = tuple(
         (file, folder / file.path, os.path.isfile(folder / file.path))
         for form in known.forms
@@ -69,7 +60,7 @@ def describe(name: str, cache: Folder = None) -> Status:
     verified = None
     if data is not None and form is not None:
         verified = known.fingerprint == data.fingerprint or (known.fingerprint is None and form.pinned)
-    arrays = chain(*(form_folder(name, form, folder).glob("*") for form in known.forms))
+    arrays = chain(*(source.folder(form, folder).glob("*") for form in known.forms))
     paths = [path for _, path, present in files if present] + [path for path in arrays if path.is_file()]
     return Status(
         name=name,
@@ -83,18 +74,11 @@ def describe(name: str, cache: Folder = None) -> Status:
     )
 
 
-def present_form(name: str, known: Entry, folder: Path) -> Form | None:
-    """Return the form in use: the first whose arrays are kept, else the first whose files all exist."""
-    whole = [form for form in known.forms if all(map(os.path.isfile, form.paths(folder).values()))]
-    kept = (form for form in whole if os.path.isdir(form_folder(name, form, folder)))
-    return next(kept, whole[0] if whole else None)
-
-
 def fetch(
     name: str, *, mirror: Folder = None, cache: Folder = None, offline: bool = False, progress: Any = None
 ) -> Status:
     """Download, verify and parse one dataset; raises DownloadError or DataError saying what to do."""
-    load_registered(name, cache_folder(cache), chosen_mirror(mirror), offline, progress)
+    registered(name).load(Access(mirror, cache, offline, progress))
     return describe(name, cache)
 
 
@@ -103,18 +87,19 @@ def verify(name: str, cache: Folder = None) -> Status:
 
     Raises DataError when a hash is not the recorded or pinned one, or nothing has been fetched.
     """
-    folder, known = cache_folder(cache), entry(name)
+    source, folder = registered(name), cache_folder(cache)
+    known = source.entry
     if not known.bundled:
-        form = present_form(name, known, folder)
+        form = source.present_form(folder)
         if form is None:
             raise DataError(f"{name} is not in the cache {folder}; fetch it first")
         for file in form.files.values():
             verify_file(folder / file.path, file)
         try:
-            read_kept(form_folder(name, form, folder), form.paths(folder))
+            read_kept(source.folder(form, folder), form.paths(folder))
         except DataError as error:
             raise DataError(f"{name}: {error}; clean the dataset and fetch it again") from None
-    raw = load_registered(name, folder, mirror=None, offline=True)
+    raw = source.load(Access(cache=cache, offline=True))
     found = fingerprint_of(raw.parts, raw.label_names)
     if found != raw.fingerprint:
         raise DataError(
@@ -177,93 +162,3 @@ def removed(path: Path) -> int:
         else:
             part.unlink(missing_ok=True)
     return n_bytes
-
-
-FILLS_ZEROS: frozenset[StepName] = frozenset(
-    {"minmax", "minmax_symmetric", "zscore", "zscore_numbers", "power"}
-)
-
-
-@dataclass(frozen=True)
-class Shape:
-    """The rows and columns that a trial sees.
-
-    `stored` is the share of the values that a sparse matrix stores, 1 for a dense one. `classes` has the
-    share of the rows that each class has where that is known, in falling order: () for a regression.
-    `generated` is how many numbers are drawn in memory where the data are generated, 0 elsewhere.
-    """
-
-    n_train: int
-    n_test: int
-    n_features: int
-    stored: float = 1.0
-    classes: tuple[float, ...] = ()
-    generated: int = 0
-
-
-def shape_of(source: Source, protocol: Protocol) -> Shape | None:
-    """Return the shape of a source under a protocol, or None if it is not known before loading.
-
-    It comes from the registry, the specification of generated data, or the arrays in the cache. Columns that
-    the protocol drops as constant count as if they stayed. A split that is not possible has no shape.
-    """
-    files = _of_files(source)
-    if files is None:
-        return None
-    try:
-        n_train, n_test = split_sizes(protocol.split, files.n_train, files.n_test, dataset_name(source))
-    except DataError:
-        return None  # loading the data, which comes next, reports this
-    dense = any(step in FILLS_ZEROS for step in protocol.scale)
-    classes = () if isinstance(source, OwnSource) else class_shares(dataset_name(source), protocol)
-    stored = 1.0 if dense else files.stored
-    return replace(files, n_train=n_train, n_test=n_test, stored=stored, classes=classes)
-
-
-def class_shares(name: str, protocol: Protocol | Mapping[str, Any]) -> tuple[float, ...]:
-    """Return the share of the rows of each class of a registered dataset, falling; () where unknown.
-
-    Two classes made by a protocol are assumed to be equally large.
-    """
-    binarise = protocol.binarise if isinstance(protocol, Protocol) else protocol.get("binarise", "none")
-    if binarise != "none":
-        return (0.5, 0.5)
-    counts = registry()[name].labels.get("train", {}) if name in registry() else {}
-    return tuple(sorted((count / sum(counts.values()) for count in counts.values()), reverse=True))
-
-
-def _of_files(source: Source) -> Shape | None:
-    """Return the shape of a source as its files have it."""
-    if isinstance(source, Generator):
-        drawn = 0 if isinstance(source, LargeQuadric) else source.n * source.d  # the large one is on the disk
-        return Shape(source.n, 0, source.d, generated=drawn)
-    if isinstance(source, OwnSource):
-        return _kept(own_folder(source, cache_folder()), source.files)
-    name = dataset_name(source)
-    folder, known = cache_folder(), entry(name)
-    form = present_form(name, known, folder)
-    found = _kept(form_folder(name, form, folder), form.paths(folder)) if form else None
-    if found is not None:
-        return found
-    (n_train, d), (n_test, _) = known.shape["train"], known.shape.get("test", (0, 0))
-    return Shape(n_train, n_test, d)
-
-
-def _kept(folder: Path, files: Mapping[str, Path]) -> Shape | None:
-    """Return what the notes of kept arrays say, or None where there are none for the current files."""
-    notes = current_notes(folder, files)
-    if notes is None:
-        return None
-    layout: dict[str, dict[str, Any]] = notes["layout"]
-    rows = {part: each["shape"][0] for part, each in layout.items()}
-    n, d = sum(rows.values()), layout["train"]["shape"][1]
-    values = sum(_stored(folder, part) if each["sparse"] else rows[part] * d for part, each in layout.items())
-    return Shape(rows["train"], rows.get("test", 0), d, stored=values / max(n * d, 1))
-
-
-def _stored(folder: Path, part: str) -> int:
-    """Return how many values a part's CSR arrays store; 0 where they cannot be read."""
-    try:
-        return int(np.load(folder / f"{part}.X.data.npy", mmap_mode="r").size)
-    except (OSError, ValueError):
-        return 0

@@ -1,22 +1,18 @@
-"""From a raw dataset and a protocol to the arrays that an experiment sees; scaling, block by block.
-
-What the protocol learns from the training rows is kept, to prepare other raw rows in the same way.
-"""
+"""What a protocol learns from training rows, block by block, to prepare any rows in the same way."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
-from kfeat.batches import release, unnamed_file, written
-from kfeat.data.dataset import Dataset, Indices, Matrix, Raw, block_rows, holds_strings
-from kfeat.data.protocol import Against, Divide, Fair, Protocol, Step, shuffled, split_indices
+from kfeat.batches import written
+from kfeat.data.matrix import Indices, Matrix, block_rows
+from kfeat.data.protocol import Divide, Step
 from kfeat.errors import DataError
 from kfeat.text import counted
 from kfeat.weights import copies
@@ -92,13 +88,20 @@ class NumberScaler:
 
 def transformer_of(step: Step) -> Transformer:
     """Return a fresh transformer for one step of a protocol."""
-    from sklearn.preprocessing import MinMaxScaler, Normalizer, PowerTransformer, StandardScaler
+    from sklearn.preprocessing import (
+        MaxAbsScaler,
+        MinMaxScaler,
+        Normalizer,
+        PowerTransformer,
+        StandardScaler,
+    )
 
     if isinstance(step, Divide):
         return DivideBy(step.divide)
     kinds: dict[str, Callable[[], Transformer]] = {
         "minmax": MinMaxScaler,
         "minmax_symmetric": lambda: MinMaxScaler(feature_range=(-1, 1)),
+        "maxabs": MaxAbsScaler,
         "zscore": StandardScaler,
         "zscore_numbers": lambda: NumberScaler(StandardScaler()),
         "power": lambda: NumberScaler(PowerTransformer()),
@@ -227,152 +230,3 @@ def refusing_large_values(name: str, dtype: str) -> Iterator[None]:
             f"{name}: expected values that {dtype} can hold once they are scaled, "
             "got larger ones; scale them another way, or set `dtype` to float64"
         ) from None
-
-
-def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | None = None) -> Dataset:
-    """Return the dataset under a protocol; `random_state` draws what the protocol does not fix.
-
-    Works in blocks of rows in float64 and writes the result once, so memory beyond the result stays small.
-    With a folder `scratch` dense results are not held in memory either: rows that the protocol does not
-    change stay in their files, and others are written to a temporary file of that folder.
-    Raises DataError when the split asks for too many rows, the training rows hold a single class, or a value
-    is too large for the protocol's dtype.
-    """
-    split = protocol.split
-    column = split.column if isinstance(split, Fair) else None
-    train, test = split_indices(split, raw, random_state)
-    weights = None if protocol.weight is None else raw.cells(protocol.weight, "weight")
-    if weights is not None and not len(train := train[weights[train] > 0]):
-        raise DataError(f"{raw.name}: expected a training row of a weight above 0, got none")
-    positive = positive_classes(raw, protocol)
-    y = labels_under(raw, positive, train)
-    with refusing_large_values(raw.name, protocol.dtype):
-        preparation = learn(raw, protocol, train, positive, None if weights is None else weights[train])
-        X_train, X_test = prepared_parts(raw, preparation, train, test, scratch)
-    return Dataset(
-        name=raw.name,
-        X_train=X_train,
-        y_train=y[train],
-        X_test=X_test,
-        y_test=y[test],
-        task=raw.task,
-        fingerprint=raw.fingerprint,
-        verified=raw.verified,
-        label_names=raw.label_names if positive is None else (),
-        preparation=preparation,
-        by=None if column is None else raw.cells(column, split.kind)[train],
-        weights=None if weights is None else weights[train],
-        weights_test=None if weights is None else weights[test],
-    )
-
-
-def labels_under(raw: Raw, positive: NDArray[Any] | None, train: Indices) -> NDArray[Any]:
-    """Return the labels of all rows, +1 for `positive` ones; the targets of a regression as they are."""
-    if raw.task == "regression":
-        return raw.y
-    y = raw.y if positive is None else np.where(np.isin(raw.y, positive), 1, -1)
-    if len(np.unique(y[train])) < 2:
-        raise DataError(
-            f"{raw.name}: expected two classes or more in the training rows, got one; "
-            "draw more rows or choose another split"
-        )
-    return y
-
-
-def learn(
-    raw: Raw,
-    protocol: Protocol,
-    train: Indices,
-    positive: NDArray[Any] | None,
-    weights: NDArray[np.float64] | None = None,
-) -> Preparation:
-    """Return what the protocol learns from the training rows, and from their weights (n,), if any."""
-    drops = protocol.constant_features == "drop"
-    if holds_strings(raw.parts["train"].X) and (drops or protocol.scale):
-        raise DataError(f"{raw.name}: its rows are strings, so the protocol cannot scale or drop features")
-    columns = varying_columns(raw, train) if drops else np.arange(raw.n_features)
-    dense = any(shifts(transformer_of(step)) for step in protocol.scale)
-    chain = tuple(learn_chain(protocol.scale, lambda: raw.blocks(train, columns, dense=dense), weights))
-    return Preparation(
-        n_features=raw.n_features,
-        columns=columns if len(columns) < raw.n_features else None,
-        chain=chain,
-        sparse=raw.sparse and not any(map(shifts, chain)),
-        dtype=protocol.dtype,
-        classes=None if positive is None else np.unique(raw.y),
-        positive=positive,
-    )
-
-
-def prepared_parts(
-    raw: Raw, preparation: Preparation, train: Indices, test: Indices, scratch: Path | None = None
-) -> tuple[Matrix, Matrix]:
-    """Return X of the training and test rows after the protocol's selection of columns and its scaling."""
-    if holds_strings(raw.parts["train"].X):
-        X = np.concatenate([part.X for part in raw.parts.values()])
-        return X[train], X[test]
-    chain, dtype = preparation.chain, preparation.dtype
-    columns = np.arange(raw.n_features) if preparation.columns is None else preparation.columns
-
-    def blocks(rows: Indices) -> Iterator[Matrix]:
-        sized = raw.blocks(rows, columns, "float64" if chain else dtype, dense=not preparation.sparse)
-        return map(preparation.block, sized)
-
-    def joined(rows: Indices) -> Matrix:
-        if preparation.sparse:
-            return stacked(blocks(rows))
-        if scratch is None:
-            return written(blocks(rows), np.empty((len(rows), len(columns)), dtype))
-        unchanged = not chain and preparation.columns is None
-        view = raw.consecutive(rows, dtype) if unchanged else None
-        if view is not None:
-            return view
-        return written(blocks(rows), unnamed_file((len(rows), len(columns)), dtype, scratch))
-
-    parts = joined(train), joined(test)
-    if scratch is not None:
-        for part in raw.parts.values():
-            release(part.X)
-    return parts
-
-
-def varying_columns(raw: Raw, rows: Indices) -> Indices:
-    """Return the columns that take more than one value in the given rows."""
-    everything = np.arange(raw.n_features)
-    low, high = np.full(raw.n_features, np.inf), np.full(raw.n_features, -np.inf)
-    for block in raw.blocks(rows, everything, dense=False):
-        dense = isinstance(block, np.ndarray)
-        low = np.minimum(low, block.min(axis=0) if dense else block.min(axis=0).toarray().ravel())
-        high = np.maximum(high, block.max(axis=0) if dense else block.max(axis=0).toarray().ravel())
-    columns = np.flatnonzero(low < high)
-    if not len(columns):
-        raise DataError(
-            f"{raw.name}: every feature is constant in the training rows; choose other rows or other data"
-        )
-    return columns
-
-
-def positive_classes(raw: Raw, protocol: Protocol) -> NDArray[Any] | None:
-    """Return the classes that become +1, or None where labels stay as they are."""
-    if protocol.binarise == "none":
-        return None
-    if raw.task == "regression":
-        raise DataError(f"{raw.name} is a regression task; its targets have no classes to make binary")
-    classes = np.unique(raw.y)
-    if isinstance(protocol.binarise, Against):
-        return np.array([code_of(protocol.binarise.positive, raw, classes)])
-    order = shuffled(np.random.default_rng(protocol.binarise.random_half), len(classes))
-    return classes[order[: len(classes) // 2]]  # rounded down, the same for the same seed
-
-
-def code_of(label: int | float | str, raw: Raw, classes: NDArray[Any]) -> Any:
-    """Return the code of a class given by its label; raises DataError for one that does not exist.
-
-    Where labels are words, a number stands for the word that it spells, not for a code.
-    """
-    codes: dict[Any, Any] = {word: code for code, word in enumerate(raw.label_names)}
-    code = codes.get(str(label)) if codes else label
-    if code not in classes.tolist():
-        known = raw.label_names or tuple(str(c) for c in classes.tolist())
-        raise DataError(f"{raw.name} has no class {label!r}; its classes are {', '.join(known)}")
-    return code

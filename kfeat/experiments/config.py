@@ -9,7 +9,7 @@ from annotated_types import Ge, MinLen
 from pydantic import AfterValidator, ValidationError, ValidationInfo, field_validator
 
 from kfeat.data import Source
-from kfeat.data.sources import registry
+from kfeat.data.registry import registry
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component, Origin
 from kfeat.experiments.grids import MAX_TRIALS
@@ -98,7 +98,7 @@ class ExperimentFile(Strict):
         if "settings" not in info.data:  # they have an error, and might name the data
             return stand_ins
         sources = [source for setting in info.data["settings"] for source in setting.datasets]
-        known = {*registry(), *(data if isinstance(data, str) else data.name for data in sources)}
+        known = {*registry(), *(data.name for data in sources)}
         if unknown := [name for name in stand_ins if name not in known]:
             raise ValueError(f"unknown dataset '{unknown[0]}'{did_you_mean(unknown[0], sorted(known))}")
         return stand_ins

@@ -9,8 +9,9 @@ from math import inf, sqrt
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-from kfeat.data.catalogue import Shape, class_shares, shape_of
-from kfeat.data.sources import dataset_name
+from kfeat.data import Protocol, Source
+from kfeat.data.registry import class_shares
+from kfeat.data.shapes import Shape
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row, cpu_seconds
 from kfeat.memory import available_memory
@@ -72,7 +73,11 @@ def estimates(
     takes a share. No trial runs longer than `time_limit` seconds.
     """
     learnt, available = Past(past), memory or available_memory()
-    shape = cache(shape_of)  # many cells share their data
+
+    @cache  # many cells share their data
+    def shape(source: Source, protocol: Protocol) -> Shape | None:
+        return source.shape_under(protocol)
+
     by_cell: dict[str, CostEstimate] = {}
     for trial in trials:
         if trial.cell not in by_cell:
@@ -92,7 +97,7 @@ def _described(trial: Trial) -> Row:
     parts = {
         part: item and (item.description() if item.ready else item.entry()) for part, item in known.items()
     }
-    return {"dataset": dataset_name(trial.source), "memory": trial.memory, **parts}
+    return {"dataset": trial.source.name, "memory": trial.memory, **parts}
 
 
 def work_of(row: Row, shape: Shape | None = None) -> Work:
@@ -118,7 +123,7 @@ def work_of(row: Row, shape: Shape | None = None) -> Work:
         stored=shape.stored,
         generated=shape.generated,
         draws=measure.get("n_draws", 1) if measure else 0,
-        gram="n_rows" in measure or (exact and kernel not in NATIVE),
+        gram="n_rows" in measure or (exact and kernel not in NATIVE and "cell_size" not in solver),
         cache=1e6 * (solver.get("cache_mb") or inf),
         on_disk=row.get("memory") == "out_of_core",
         bytes=8 if (row.get("protocol") or {}).get("dtype") == "float64" else 4,
@@ -129,7 +134,8 @@ def _shape_in(row: Row) -> Shape:
     """Return the shape of a row's data; they count as dense, since the row does not say."""
     source, sizes = row["source"] or {}, (row["n_train"], row["n_test"], row["n_features"])
     generated = 0 if source.get("name") == "large_quadric" else source.get("n", 0) * source.get("d", 0)
-    return Shape(*sizes, classes=class_shares(row["dataset"], row["protocol"]), generated=generated)
+    binary = row["protocol"].get("binarise", "none") != "none"
+    return Shape(*sizes, classes=class_shares(row["dataset"], binary), generated=generated)
 
 
 def _columns(feature_map: dict[str, Any], d: int) -> int:

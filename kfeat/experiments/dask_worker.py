@@ -45,7 +45,8 @@ class Children(WorkerPlugin):
         own = None if self._here else os.environ.get("KFEAT_MIRROR")
         if own and "://" not in own:
             own = os.path.abspath(os.path.expanduser(own))  # children start in the folder of the run
-        return replace(self._options, mirror=own or self._options.mirror)
+        run = self._options
+        return replace(run, access=replace(run.access, mirror=own or run.access.mirror))
 
     def setup(self, worker: Any) -> None:
         """Prepare a Dask worker, whether it existed before the run or joined later."""

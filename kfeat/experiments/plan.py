@@ -9,9 +9,7 @@ from itertools import product
 from math import inf
 from typing import Any, Literal
 
-from kfeat.data import LoaderSource, Protocol, Source
-from kfeat.data.generators import Generator
-from kfeat.data.sources import dataset_name
+from kfeat.data import Protocol, Source
 from kfeat.experiments.component import Component, Memory, canonical_json
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.row import Row, counts_as_timed, ended
@@ -160,17 +158,11 @@ class Trial:
     def _flat(self) -> Mapping[str, Any]:
         parts = {"kernel": self.own_kernel, **self.components}
         record = {
-            "dataset": dataset_name(self.source),
-            "source": described(self.source) if isinstance(self.source, Generator) else None,
+            "dataset": self.source.name,
+            "source": self.source.parameters,
             "protocol": self.protocol.model_dump(mode="json"),
         }
         return flat(record | {part: item and item.entry() for part, item in parts.items()})
-
-
-def described(source: Source) -> dict[str, Any] | None:
-    """Return the source's parameters as in a row, and a loader's version; None for a registered dataset."""
-    version = {"version": source.loader.version} if isinstance(source, LoaderSource) else {}
-    return None if isinstance(source, str) else {**source.model_dump(mode="json"), **version}
 
 
 def plan(experiment: Experiment, fingerprints: Mapping[Source, str]) -> list[Trial]:

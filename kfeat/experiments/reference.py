@@ -14,6 +14,7 @@ from typing import Any
 from pydantic.json_schema import GenerateJsonSchema
 
 from kfeat.data import Protocol
+from kfeat.data.splits import Split
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import entry_model, registries
 from kfeat.experiments.config import ExperimentFile
@@ -105,7 +106,9 @@ class _WithGrids(GenerateJsonSchema):
     def model_schema(self, schema: Any) -> Schema:
         """Return the schema of a model; each property may be a grid if the model is a part of a trial."""
         made, model = super().model_schema(schema), schema["cls"]
-        if model not in self.entries and model.__module__ != Protocol.__module__:
+        if model not in self.entries and not (
+            model.__module__ == Protocol.__module__ or issubclass(model, Split)
+        ):
             return made
         for key, value in made["properties"].items():
             if "discriminator" in value:  # a split without options may be written as its kind

@@ -6,50 +6,49 @@ The content of each dataset is hashed for a run; for a report the hash is taken 
 import logging
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from kfeat.data import LoaderSource, Raw, Source, fingerprint, load_raw
-from kfeat.data.dataset import holds_strings
-from kfeat.data.loading import call_anew
-from kfeat.data.sources import FileSource, dataset_name, entry
+from kfeat.data import Raw, Source
+from kfeat.data.access import AS_SET, Access
+from kfeat.data.matrix import holds_strings
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.component import Component
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.engine import Engine
-from kfeat.experiments.plan import Again, Trial, described, plan
+from kfeat.experiments.plan import Again, Trial, plan
 from kfeat.experiments.quantities import PARTS
 from kfeat.experiments.row import Row
 from kfeat.experiments.schedule import ExperimentRun, Observer, Scheduler
-from kfeat.experiments.setting import check_tasks, known_task
+from kfeat.experiments.setting import check_tasks
 from kfeat.experiments.store import gathered_rows, read_rows
 from kfeat.place import set_back
 from kfeat.text import counted, say_once
 
 
-def planned(experiment: Experiment, **access: Any) -> list[Trial]:
+def planned(experiment: Experiment, access: Access = AS_SET) -> list[Trial]:
     """Return the experiment's trials; data without a pinned hash are fetched and read."""
-    return plan(experiment, fingerprints(experiment, **access))
+    return plan(experiment, fingerprints(experiment, access))
 
 
-def fingerprints(experiment: Experiment, **access: Any) -> dict[Source, str]:
+def fingerprints(experiment: Experiment, access: Access) -> dict[Source, str]:
     """Return the content hash of each dataset; data without a pinned hash are fetched and read.
 
     Loaders are called. Raises ConfigError if a solver is for another task than the data, and DataError if a
     kernel cannot compare the strings of a loader.
     """
     for source in experiment.datasets:
-        if isinstance(source, LoaderSource):
-            call_anew(source)
-    check_tasks(experiment.settings, lambda source: known_task(source) or load_raw(source, **access).task)
+        source.renew(access)
+    check_tasks(experiment.settings, lambda source: source.task or source.load(access).task)
     for setting in experiment.settings:
         for source in setting.datasets:
-            if isinstance(source, LoaderSource):
-                check_kernels(setting.kernels, load_raw(source, **access))
+            if source.runs_code:  # only code returns strings
+                check_kernels(setting.kernels, source.load(access))
     return {
-        source: fingerprint(source) or load_raw(source, **access).fingerprint
+        source: source.known_fingerprint(access) or source.load(access).fingerprint
         for source in experiment.datasets
     }
 
@@ -90,10 +89,10 @@ def plan_from_rows(
 
 def _known_hash(source: Source) -> str | None:
     """Return the content hash that needs no rows: a pinned one, or that of generated data or a known file."""
-    if isinstance(source, str):
-        return entry(source).fingerprint
+    if not source.own:
+        return source.pinned
     try:
-        return fingerprint(source)
+        return source.known_fingerprint(AS_SET)
     except DataError:  # no cache can be read: the rows decide
         return None
 
@@ -106,20 +105,19 @@ def _source_key(name: str, source: dict[str, Any] | None) -> str:
 
 def _hash_in_rows(named: Mapping[str, Iterable[str]], source: Source) -> str | None:
     """Return the hash in the last rows, with a warning if other rows have another hash."""
-    name = dataset_name(source)
-    contents = list(named.get(_source_key(name, described(source)), ()))
+    contents = list(named.get(_source_key(source.name, source.description), ()))
     if len(contents) < 2:
         return contents[0] if contents else None
     why = "no hash is pinned"
-    if isinstance(source, FileSource):
+    if source.own and not source.runs_code:
         try:
-            return load_raw(source).fingerprint
+            return source.load(AS_SET).fingerprint
         except DataError as error:
             why = f"the file itself cannot be read ({error})"
     say_once(
         logging.WARNING,
-        f"{name}: its rows come from {len(contents)} different versions of the data, and {why}; the rows of "
-        "the version that ran last are used",
+        f"{source.name}: its rows come from {len(contents)} different versions of the data, and {why}; the "
+        "rows of the version that ran last are used",
     )
     return contents[-1]
 
@@ -219,10 +217,10 @@ def run_experiments(
     there and below `published`. An error ends its experiment, and the others continue; an EngineError is
     raised.
     """
-    access = {"mirror": engine.options.mirror, "offline": engine.options.offline}
+    access = replace(engine.options.access, progress=observer.downloads())
 
     def chosen(experiment: Experiment) -> list[Trial]:
-        trials = planned(experiment, progress=observer.downloads(), **access)
+        trials = planned(experiment, access)
         _say_edited(trials, rows_of(experiment, root))
         return [trial for trial in trials if only is None or trial.id in only]
 

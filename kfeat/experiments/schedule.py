@@ -7,12 +7,10 @@ any more: its trials use the cores that the last trials of the part before leave
 import logging
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
-from kfeat.data import load_raw
-from kfeat.data.loading import is_kept
 from kfeat.errors import KfeatError, StoreError
 from kfeat.experiments.cost import CostEstimate, estimates
 from kfeat.experiments.engine import Engine
@@ -140,8 +138,9 @@ class Scheduler:
                 return
             how = self._engine.options
             sources = dict.fromkeys(trial.source for trial in todo) if self._engine.here else {}
-            for source in filter(is_kept, sources):  # other data are made when they are used
-                load_raw(source, mirror=how.mirror, offline=how.offline, progress=self._downloads)
+            for source in sources:
+                if source.kept:  # other data are made when they are used
+                    source.load(replace(how.access, progress=self._downloads))
             past = list(rows.values())
             try:
                 past = [*part.past().values(), *past]

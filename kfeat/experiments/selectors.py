@@ -12,7 +12,7 @@ from typing import Annotated, Any, Protocol
 from pydantic import AfterValidator
 
 from kfeat import data
-from kfeat.data.generators import Generator
+from kfeat.data.sources import GENERATED_KINDS
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import PARAMETERS, flat_entry, parameters_of, registries
 from kfeat.experiments.problems import validation_error
@@ -53,8 +53,7 @@ def known_keys() -> list[str]:
 def _known_keys(registered: tuple[str, ...]) -> list[str]:
     """Return the keys that a trial can have with these kernels, maps, solvers and measures."""
     parameters = (f"{part}.{parameter}" for part, _, parameter in _parameters())
-    kinds: list[type[Generator]] = [Generator, *Generator.__subclasses__()]
-    generated = (f"dataset.{name}" for model in kinds for name in model.model_fields)
+    generated = (f"dataset.{name}" for kind in GENERATED_KINDS for name in kind.model_fields)
     own = ["dataset", *(f"protocol.{name}" for name in data.Protocol.model_fields), *registries()]
     return list(dict.fromkeys([*own, *parameters, *generated]))
 

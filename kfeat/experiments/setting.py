@@ -1,15 +1,14 @@
 """One setting of an experiment: the data and what runs on them, and checks that these fit together."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Annotated, Any, Self, get_args, get_type_hints
 
 from annotated_types import Ge, MinLen
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from kfeat.data import PinnedSource, Protocol, Source
-from kfeat.data.dataset import Task
-from kfeat.data.generators import LargeQuadric
-from kfeat.data.sources import OwnSource, entry
+from kfeat.data import Protocol, Source
+from kfeat.data.base import Task
 from kfeat.errors import ConfigError, KfeatError
 from kfeat.experiments.component import Component, ComponentEntry, Memory
 from kfeat.experiments.grids import Grids, OneOrMany
@@ -21,12 +20,11 @@ TaskOf = Callable[[Source], Task | None]
 
 def drawable(source: Source) -> Source:
     """Return data whose name tables and figures can show; raises ValidationError for others."""
-    if isinstance(source, OwnSource):
-        try:
-            one_line(source.name)
-        except ValueError as error:
-            text = f"the file's name: {error} (got {source.name[:100]!r}); rename the file"
-            raise validation_error([((), text)]) from None
+    try:
+        one_line(source.name)
+    except ValueError as error:
+        text = f"the file's name: {error} (got {source.name[:100]!r}); rename the file"
+        raise validation_error([((), text)]) from None
     return source
 
 
@@ -177,22 +175,15 @@ class Setting(Strict):
         return memory
 
 
-def known_task(source: Source) -> Task | None:
-    """Return the task of data, or None for a user's own data whose task is only known from their labels."""
-    if isinstance(source, OwnSource):
-        return source.task
-    if isinstance(source, str | PinnedSource):
-        return entry(source if isinstance(source, str) else source.name).task
-    return source.task if isinstance(source, LargeQuadric) else "classification"
-
-
-def wrong_tasks(sources: Sequence[Source], solvers: Solvers, task_of: TaskOf = known_task) -> list[str]:
+def wrong_tasks(
+    sources: Sequence[Source], solvers: Solvers, task_of: TaskOf = attrgetter("task")
+) -> list[str]:
     """Return a message for each solver and data of different tasks (classification, regression)."""
     known = [solver for solver in solvers.all if solver.ready]
     tasks = {source: task_of(source) for source in sources} if known else {}
     return [
         f"{solver.name} with these parameters is for {solver.build().task}, "
-        f"{source if isinstance(source, str) else source.name} is for {task}; solvers that fit: "
+        f"{source.name} is for {task}; solvers that fit: "
         f"{', '.join(_fitting(task, solver in solvers.exact))}"
         for source, task in tasks.items()
         for solver in known

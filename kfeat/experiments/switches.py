@@ -10,7 +10,6 @@ from itertools import product
 from typing import Any, Literal
 
 from kfeat.data import Protocol
-from kfeat.data.sources import dataset_name
 from kfeat.experiments.component import Component, map_components
 from kfeat.experiments.names import Strict
 from kfeat.experiments.problems import validation_error
@@ -49,9 +48,9 @@ def choices(settings: Sequence[Setting]) -> dict[str, list[Value]]:
         for source, kernel in product(setting.datasets, setting.kernels):
             formula = kernel.label or kernel.formula
             for key, name, value, default in _values(setting, kernel):
-                place = (name, dataset_name(source), "" if name in ("", kernel.name) else formula)
+                place = (name, source.name, "" if name in ("", kernel.name) else formula)
                 values.setdefault(key, []).append(Value(place, value, default))
-            values.setdefault("dataset", []).append(Value(("", "", ""), dataset_name(source), False))
+            values.setdefault("dataset", []).append(Value(("", "", ""), source.name, False))
     return dict(sorted(values.items(), key=lambda item: _ORDER.index(item[0].partition(".")[0])))
 
 

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from kfeat.batches import ArrayBatches, MappedBatches, stored
-from kfeat.data import Dataset, load, load_raw
+from kfeat.data import Access, Dataset
 from kfeat.data.cache import cache_folder
-from kfeat.data.sources import dataset_name
+from kfeat.data.loading import load_under
 from kfeat.errors import DataError, SolverError, StoreError
 from kfeat.experiments.clock import Clock, Phase, environment, peak_memory_mb, reset_peak_memory, silent
 from kfeat.experiments.component import Component
-from kfeat.experiments.plan import Trial, described
+from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import SCHEMA, Row, check_row
 from kfeat.kernels.base import MAX_ROWS
 from kfeat.memory import check_memory
@@ -45,8 +45,7 @@ def run_trial(
     *,
     threads: int,
     alone: bool,
-    mirror: str | None,
-    offline: bool,
+    access: Access,
     announce: Callable[[Phase | None], None] = silent,
 ) -> Row:
     """Return the row of `trial`; its status is `failed` if its work fails or its score is not finite.
@@ -60,11 +59,11 @@ def run_trial(
         if item and item.place:
             item.place.load()
     try:
-        data = load_data(trial, mirror=mirror, offline=offline)
+        data = load_data(trial, access)
     except DataError as error:
         if not trial.protocol.random:
             raise
-        load_raw(trial.source, mirror=mirror, offline=offline)  # raises if the data themselves are bad
+        trial.source.load(access)  # raises if the data themselves are bad
         return header(trial) | failure(error)
     _refuse_other_data(trial, data)
     row = {
@@ -158,8 +157,8 @@ def header(trial: Trial) -> dict[str, Any]:
         "id": trial.id,
         "cell": trial.cell,
         "status": "done",
-        "dataset": dataset_name(trial.source),
-        "source": described(trial.source),
+        "dataset": trial.source.name,
+        "source": trial.source.description,
         "fingerprint": trial.fingerprint,
         "protocol": {
             "version": trial.protocol.algorithm_version,
@@ -174,10 +173,10 @@ def header(trial: Trial) -> dict[str, Any]:
     }
 
 
-def load_data(trial: Trial, **access: Any) -> Dataset:
+def load_data(trial: Trial, access: Access) -> Dataset:
     """Return the data of a trial, split and scaled; out of core, its dense rows are on the disk."""
     on_disk = trial.memory == "out_of_core"
-    return load(trial.source, trial.protocol, random_state=trial.seeds["data"], on_disk=on_disk, **access)
+    return load_under(trial.source, trial.protocol, access, trial.seeds["data"], on_disk=on_disk)
 
 
 def estimators(trial: Trial, data: Dataset, n_jobs: int | None = None) -> tuple[Any, Any, Any]:

@@ -20,6 +20,7 @@ from typing import Any
 import psutil
 
 from kfeat.child import Child, avx2_alone
+from kfeat.data.access import AS_SET, Access
 from kfeat.errors import EngineError, KfeatError
 from kfeat.experiments.clock import TEST_PHASES, Phase, busy_seconds, was_idle
 from kfeat.experiments.row import Row
@@ -46,8 +47,7 @@ class WorkerOptions:
     alone: bool = True
     time_limit: float = inf
     memory: int | None = None
-    mirror: str | None = None
-    offline: bool = False
+    access: Access = AS_SET
     debug: bool = False
     folder: str | None = None
     rest: float | None = None
@@ -173,9 +173,8 @@ def _prepare(connection: Connection, options: WorkerOptions) -> Callable[[bytes]
             )
         try:
             return "row", run_trial(
-                trial, threads=options.threads, alone=options.alone, mirror=options.mirror,
-                offline=options.offline, announce=announce,
-            )  # fmt: skip
+                trial, threads=options.threads, alone=options.alone, access=options.access, announce=announce
+            )
         except KfeatError as error:
             return "error", error
         except BaseException as error:  # foreign code may raise KeyboardInterrupt, too; Ctrl-C is blocked

@@ -31,13 +31,16 @@ from sklearn.model_selection import (
 from threadpoolctl import threadpool_limits
 
 from kfeat.child import Child
-from kfeat.data import load
-from kfeat.data.coding import listed
-from kfeat.data.dataset import Dataset, Indices, Matrix
-from kfeat.data.protocol import Protocol, with_rows
+from kfeat.data.access import Access
+from kfeat.data.cells import listed
+from kfeat.data.dataset import Dataset
+from kfeat.data.loading import load_under
+from kfeat.data.matrix import Indices, Matrix
+from kfeat.data.protocol import Protocol
 from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.adapters import rows_for
 from kfeat.experiments.component import read_component
+from kfeat.experiments.plan import Trial
 from kfeat.kernels.base import MAX_ROWS, Kernel, as_operand, squared_norms
 from kfeat.memory import check_memory
 from kfeat.own.candidates import (
@@ -542,17 +545,16 @@ def folds_of(
     return list(check_cv(cv, y, classifier=classes).split(X, y, by))
 
 
-def data_under(
-    scale: str, rows: int | None = None, *, source: Any, protocol: Protocol, n_train: int, **access: Any
-) -> Dataset:
-    """Return a dataset under another protocol, as `protocol_under` does."""
-    return load(source, protocol_under(protocol, scale, rows, n_train), **access)
+def data_under(scale: str, rows: int | None = None, *, trial: Trial, n_train: int, access: Access) -> Dataset:
+    """Return the data of a trial under another protocol, that of `protocol_under`."""
+    protocol = protocol_under(trial.protocol, scale, rows, n_train)
+    return load_under(trial.source, protocol, access, trial.seeds["data"])
 
 
 def protocol_under(protocol: Protocol, scale: str, rows: int | None, n_train: int) -> Protocol:
     """Return a protocol with a scaling, or its "own", and with so many of its n_train training rows."""
     if rows is not None:
-        protocol = protocol.model_copy(update={"split": with_rows(protocol.split, rows, n_train)})
+        protocol = protocol.model_copy(update={"split": protocol.split.with_rows(rows, n_train)})
     return Protocol.model_validate(protocol.given() | ({} if scale == "own" else {"scale": scale}))
 
 

@@ -31,13 +31,16 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from kfeat.batches import batch_edges
 from kfeat.data import Protocol, Raw, preparation
-from kfeat.data.cache import check_regular, naming
+from kfeat.data.base import Task, validated
 from kfeat.data.coding import Coding, date_numbers
-from kfeat.data.dataset import Part, Reading, Task, format_of
+from kfeat.data.content import check_regular, naming
 from kfeat.data.formats import Rows, as_data_errors, read_rows
-from kfeat.data.formats.tables import column_called, numbers_by, read_frame
-from kfeat.data.preparation import Preparation, learn
-from kfeat.data.sources import validated
+from kfeat.data.formats.columns import column_called, numbers_by
+from kfeat.data.formats.tables import read_frame
+from kfeat.data.matrix import Part
+from kfeat.data.preparation import Preparation
+from kfeat.data.prepare import learn
+from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError, ModelError
 from kfeat.experiments.adapters import rows_for
 from kfeat.files import SUFFIXES, new_file

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data import Protocol, load_raw
-from kfeat.data.cache import check_regular, naming
-from kfeat.data.coding import listed
-from kfeat.data.dataset import Raw, Reading
-from kfeat.data.formats.tables import roles
-from kfeat.data.inspection import class_counts, columns_of, table_of, useless
-from kfeat.data.protocol import split_indices
+from kfeat.data.cells import listed
+from kfeat.data.content import check_regular, naming
+from kfeat.data.dataset import Raw
+from kfeat.data.detection import table_of
+from kfeat.data.formats.columns import roles
+from kfeat.data.inspection import class_counts, columns_of
+from kfeat.data.reading import Reading
+from kfeat.data.useless import useless
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.names import experiment_name, one_line
 from kfeat.kernels import Gaussian
@@ -86,7 +88,7 @@ def new_config(
     for kind, column in places.items():
         split = {"kind": kind, "train": TRAIN, "column": column}
     drawn = Protocol.model_validate({"split": split}).split
-    rows, _ = split_indices(drawn, raw, 0)  # raises where it cannot be
+    rows, _ = drawn.rows(raw, 0)  # raises where it cannot be
     groups = raw.cells(places["group"], "group")[rows] if "group" in places else None
     why = no_search(raw.y[rows], raw.task == "classification", groups)
     if why:

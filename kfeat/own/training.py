@@ -24,13 +24,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from kfeat import files
-from kfeat.data import Dataset, FileSource, LoaderSource, Protocol, Raw, load_raw
-from kfeat.data.coding import in_seconds, learn_coding, listed
-from kfeat.data.dataset import Indices, Part, Reading, format_of, holds_strings
-from kfeat.data.loading import call_anew
-from kfeat.data.preparation import labels_under, learn, positive_classes
-from kfeat.data.protocol import All, Validation, drawn, split_indices, with_rows
-from kfeat.data.sources import dataset_name
+from kfeat.data import Dataset, Protocol, Raw
+from kfeat.data.access import AS_SET, Access
+from kfeat.data.cells import in_seconds, listed
+from kfeat.data.coders import learn_coding
+from kfeat.data.labels import labels_under, positive_classes
+from kfeat.data.matrix import Indices, Part, holds_strings
+from kfeat.data.prepare import learn
+from kfeat.data.reading import Reading
+from kfeat.data.splits import All
 from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.clock import environment
 from kfeat.experiments.component import Component, map_components, read_component
@@ -61,14 +63,14 @@ from kfeat.text import counted, in_yaml, plain
 Prefer: TypeAlias = Literal["accuracy", "speed", "boosting", "linear"]
 
 
-def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) -> Trial:
+def only_trial(experiment: Experiment, all_rows: bool = False, access: Access = AS_SET) -> Trial:
     """Return the first repeat of the one method of an experiment; with `all_rows`, trained on all of them.
 
     Raises ConfigError, naming the choices, where the experiment has several datasets,
     protocols, kernels, maps or solvers, or a measure.
     """
     check_trainable(experiment)
-    trials = [trial for trial in planned(experiment, **access) if trial.repeat == 0]
+    trials = [trial for trial in planned(experiment, access) if trial.repeat == 0]
     if all_rows:
         split = {"split": All(kind="all", seed=0)}
         whole = [replace(trial, protocol=trial.protocol.model_copy(update=split)) for trial in trials]
@@ -117,7 +119,11 @@ LONG, EVERY = 10_000, 20  # rows whose training is estimated, from one in so man
 
 
 def train(
-    trial: Trial, *, probabilities: bool = False, say: Callable[[float], None] | None = None, **access: Any
+    trial: Trial,
+    access: Access = AS_SET,
+    *,
+    probabilities: bool = False,
+    say: Callable[[float], None] | None = None,
 ) -> KernelModel:
     """Return the model of a trial: with the same data, seeds and numbers as the row that `kfeat run` makes.
 
@@ -125,7 +131,7 @@ def train(
     estimate of the seconds of a long training before it begins. Raises DataError for bad data, SolverError
     where the solver is for another task or does not finish.
     """
-    protocol, data = trial.protocol, load_data(trial, **access)
+    protocol, data = trial.protocol, load_data(trial, access)
     assert data.preparation is not None
     _, feature_map, solver = estimators(trial, data)
     model = KernelModel(
@@ -165,13 +171,9 @@ def train(
         outputs = {m: model.predict_prepared(data.X_test, m) for m in judged(model)}
         classes = getattr(model.solver_, "classes_", None)
         scores = scores_of(outputs, data.y_test, classes, data.weights_test)
-    reading = Reading()
-    if isinstance(trial.source, FileSource):  # later files are read likewise
-        named = {"format": format_of(Path(trial.source.path), trial.source.reading)}
-        reading = trial.source.reading.model_copy(update=named)
     model.about_ |= {
-        "config": as_config(trial, f"A model of {dataset_name(trial.source)}"),
-        "reading": reading.model_dump(exclude_none=True),
+        "config": as_config(trial, f"A model of {trial.source.name}"),
+        "reading": trial.source.later_reading().model_dump(exclude_none=True),
         "trial": trial.id,
         "fingerprint": data.fingerprint,
         "n_test": int(data.X_test.shape[0]) if held_out else 0,
@@ -184,13 +186,9 @@ def train(
 
 def as_config(trial: Trial, title: str, repeats: int = 1) -> dict[str, Any]:
     """Return a config, as YAML has it, whose one method is that of the trial."""
-    source: Any = trial.source
-    if not isinstance(source, str):  # the name of generated data is a default of their model
-        named = {"name": source.name} if "name" in type(source).model_fields else {}
-        source = {**source.model_dump(mode="json", exclude_defaults=True), **named}
     return {
         "title": title,
-        "dataset": source,
+        "dataset": trial.source.given(),
         "protocol": trial.protocol.given(),
         "kernel": _entry(trial.kernel),
         **({} if trial.map is None else {"maps": [_entry(trial.map)]}),
@@ -232,18 +230,17 @@ class Setup:
     why: str  # the metric is not the usual one
     identity: str  # of the search: its rows are in a file of this name
 
-    def bench(self, seed: int, access: dict[str, Any]) -> dict[str, Any]:
+    def bench(self, seed: int, access: Access = AS_SET) -> dict[str, Any]:
         """Return the arguments of a `Scorer`."""
         protocol = self.trial.protocol
-        given = {"source": self.trial.source, "protocol": protocol, "n_train": self.n_train, **access}
-        data = partial(data_under, random_state=self.trial.seeds["data"], **given)
+        data = partial(data_under, trial=self.trial, n_train=self.n_train, access=access)
         cv = protocol.split.kind if protocol.split.kind in ("group", "time") else None
-        capped = with_rows(protocol.split, 1, self.n_train) is not None
+        capped = protocol.split.with_rows(1, self.n_train) is not None
         more = {"options": self.options, "metric": self.metric, "cv": cv, "capped": capped}
         return {"data": data, "seed": seed, **more}
 
 
-def setup_of(experiment: Experiment, seed: int, metric: str | None = None, **access: Any) -> Setup:
+def setup_of(experiment: Experiment, seed: int, metric: str | None = None, access: Access = AS_SET) -> Setup:
     """Return the setup of a search for this config; reads the data.
 
     If each repeat draws its own split, the search uses that of the first. Raises ConfigError where there are
@@ -265,9 +262,8 @@ def setup_of(experiment: Experiment, seed: int, metric: str | None = None, **acc
             "split, as in --set 'protocol.split={kind: fraction, train: 0.8, seed: 0}'"
         )
     setting = experiment.settings[0]
-    if isinstance(source, LoaderSource):
-        call_anew(source)
-    raw = load_raw(source, **access)
+    source.renew(access)
+    raw = source.load(access)
     if holds_strings(raw.parts["train"].X):
         raise ConfigError(f"{experiment.path}: a search needs rows of numbers, and these are strings")
     trial = Trial(source, raw.fingerprint, protocol, setting.kernels[0], None, None, 0, experiment.seed)
@@ -287,7 +283,7 @@ def training_labels(raw: Raw, protocol: Protocol, trial: Trial) -> NDArray[Any]:
 
     Raises ConfigError if fewer than two classes have two of them, so that a fold would train a single class.
     """
-    rows, _ = split_indices(protocol.split, raw, trial.seeds["data"])
+    rows, _ = protocol.split.rows(raw, trial.seeds["data"])
     y = labels_under(raw, positive_classes(raw, protocol), rows)[rows]
     labels, counts = np.unique(y, return_counts=True)
     if raw.task == "classification" and counts.min() == 1 and (counts > 1).sum() < 2:
@@ -361,14 +357,8 @@ def _protocol(setup: Setup, scale: str, rows: int | None) -> Protocol:
 
     Otherwise other repeats would test on rows that the search used to choose.
     """
-    protocol, seed = setup.trial.protocol, {"seed": setup.trial.seeds["data"]}
-    protocol = protocol_under(protocol, scale, rows, setup.n_train)
-    given = protocol.given()
-    if protocol.random:
-        given["split"] |= seed
-        if isinstance(protocol.split, Validation) and drawn(protocol.split.of):
-            given["split"]["of"] |= seed
-    return Protocol.model_validate(given)
+    protocol = protocol_under(setup.trial.protocol, scale, rows, setup.n_train)
+    return protocol.model_copy(update={"split": protocol.split.at(setup.trial.seeds["data"])})
 
 
 def _seconds(value: Any) -> Any:

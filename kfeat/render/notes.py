@@ -9,7 +9,6 @@ from kfeat.analysis.cells import PHASES, Cell, Shown, best_of, by_setting, exact
 from kfeat.analysis.claim_cases import interval_of, references
 from kfeat.analysis.names import Names
 from kfeat.analysis.statistics import LEVEL
-from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import SCORE, Quantity, at
 from kfeat.experiments.row import Row, counts_as_timed
@@ -38,7 +37,7 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
         sampling = f"; {_sampling(cells)}" if quantity.name == "kernel_error" else ""
         lines.append(f"{quantity.heading}: {note}{sampling}.")
     lines += of_differences(experiment, cells)
-    names = {dataset_name(source) for source in experiment.datasets}
+    names = {source.name for source in experiment.datasets}
     stand_ins = experiment.stand_ins.items()
     lines += [f"{name}: a stand-in for {meant}." for name, meant in stand_ins if name in names]
     lines += _of_times(cells)

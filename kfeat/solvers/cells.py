@@ -1,6 +1,7 @@
 """Kernel ridge regression in the cells of a tree of random hyperplanes: the kernel is 0 between cells."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from time import perf_counter
 from typing import Annotated, Any, NamedTuple, Self
 
@@ -23,56 +24,72 @@ from kfeat.solvers.ridge import BLOCK_VALUES, targets_of
 Rows = NDArray[np.intp]
 
 
-class Node(NamedTuple):
-    """A hyperplane <normal, x> = offset, and the numbers of the nodes below and above it."""
+class Tree(NamedTuple):
+    """A random bisection of rows: hyperplanes <normal, x> = offset through the medians of their rows.
 
-    normal: NDArray[np.float64]
-    offset: float
-    below: int
-    above: int
-
-
-class Tree:
-    """A random bisection of rows: hyperplanes with random normals through the medians of their rows.
-
-    Rows are divided while both parts have at least `size`; rows with equal projections stay together. `nodes`
-    has a Node for each division, and for each cell its number.
+    The children of a hyperplane, below and above it, are other hyperplanes, or cells: cell k is -1 - k. Cell
+    k has the rows `order[edges[k]:edges[k + 1]]`.
     """
 
-    def __init__(self, X: Any, size: int, rng: np.random.Generator) -> None:
-        self.nodes: list[Node | int] = []
-        self.cells: list[Rows] = []
-        self._divide(X, np.arange(X.shape[0]), size, rng)
+    normals: NDArray[np.float64]
+    offsets: NDArray[np.float64]
+    children: NDArray[np.int64]
+    order: Rows
+    edges: NDArray[np.int64]
 
-    def _divide(self, X: Any, rows: Rows, size: int, rng: np.random.Generator) -> int:
-        place = len(self.nodes)
-        self.nodes.append(len(self.cells))
-        if len(rows) >= 2 * size:
-            normal = rng.standard_normal(X.shape[1])
-            heights = X[rows] @ normal
-            offset = float(np.median(heights))
-            lower = heights < offset
-            if size <= np.count_nonzero(lower) <= len(rows) - size:
-                below = self._divide(X, rows[lower], size, rng)
-                above = self._divide(X, rows[~lower], size, rng)
-                self.nodes[place] = Node(normal, offset, below, above)
-                return place
-        self.cells.append(rows)
-        return place
+    @classmethod
+    def grow(cls, X: Any, size: int, rng: np.random.Generator) -> Self:
+        """Return a tree of the rows X (n, d), dense or CSR.
+
+        Rows are divided while both parts have at least `size`; rows of equal projections stay together.
+        """
+        normals: list[NDArray[np.float64]] = []
+        offsets: list[float] = []
+        children: list[list[int]] = []
+        cells: list[Rows] = []
+
+        def divide(rows: Rows) -> int:
+            if len(rows) >= 2 * size:
+                normal = rng.standard_normal(X.shape[1])
+                heights = X[rows] @ normal
+                offset = float(np.median(heights))
+                lower = heights < offset
+                if size <= np.count_nonzero(lower) <= len(rows) - size:
+                    place = len(children)
+                    normals.append(normal)
+                    offsets.append(offset)
+                    children.append([0, 0])
+                    children[place] = [divide(rows[lower]), divide(rows[~lower])]
+                    return place
+            cells.append(rows)
+            return -len(cells)
+
+        divide(np.arange(X.shape[0]))
+        return cls(
+            np.reshape(normals, (len(normals), X.shape[1])),
+            np.array(offsets),
+            np.array(children, np.int64).reshape(-1, 2),
+            np.concatenate(cells),
+            np.cumsum([0, *map(len, cells)]),
+        )
+
+    def cells(self) -> list[Rows]:
+        """Return the rows of each cell."""
+        return [self.order[i:j] for i, j in pairwise(self.edges)]
 
     def members(self, X: Any) -> list[Rows]:
-        """Return the rows of X in each cell."""
-        found: list[Rows] = [np.empty(0, np.intp)] * len(self.cells)
-        waiting = [(0, np.arange(X.shape[0]))]
+        """Return the rows of X (m, d) that lie in each cell."""
+        inside: list[Rows] = [np.empty(0, np.intp)] * (len(self.edges) - 1)
+        waiting = [(0 if len(self.offsets) else -1, np.arange(X.shape[0]))]
         while waiting:
             place, rows = waiting.pop()
-            node = self.nodes[place]
-            if isinstance(node, int):
-                found[node] = rows
+            if place < 0:
+                inside[-1 - place] = rows
             elif len(rows):
-                lower = X[rows] @ node.normal < node.offset
-                waiting += [(node.below, rows[lower]), (node.above, rows[~lower])]
-        return found
+                lower = X[rows] @ self.normals[place] < self.offsets[place]
+                below, above = self.children[place].tolist()
+                waiting += [(below, rows[lower]), (above, rows[~lower])]
+        return inside
 
 
 @dataclass(eq=False, repr=False)
@@ -99,17 +116,23 @@ class CellLeastSquares(Solver):
         targets = targets.reshape(len(targets), -1)
         start = perf_counter()
         self.kernel_ = resolved_kernel(self.kernel, X, weights)
-        self.tree_ = Tree(X, self.cell_size, generator(self.random_state))
+        tree = Tree.grow(X, self.cell_size, generator(self.random_state))
+        self.normals_, self.offsets_, self.children_, self.order_, self.edges_ = tree
         grown = perf_counter()
         self.X_fit_, self.dual_coef_ = X, np.empty_like(targets)
         self.intercept_ = np.average(targets, axis=0, weights=weights)
-        for rows in self.tree_.cells:
+        for rows in tree.cells():
             costs = self.alpha if weights is None else self.alpha / weights[rows]
             self.dual_coef_[rows] = self._solved(X[rows], targets[rows] - self.intercept_, costs)
         self.objective_ = self.alpha * float(np.vdot(self.dual_coef_, targets - self.intercept_))
         self._report([Subproblem("Cholesky", 1)] * targets.shape[1])
         self.times_ = {"build": grown - start, "solve": perf_counter() - grown}
         return self
+
+    @property
+    def tree(self) -> Tree:
+        """The hyperplanes and the cells."""
+        return Tree(self.normals_, self.offsets_, self.children_, self.order_, self.edges_)
 
     def _solved(self, X: Any, targets: NDArray[np.float64], costs: Any) -> NDArray[np.float64]:
         n = X.shape[0]
@@ -129,7 +152,7 @@ class CellLeastSquares(Solver):
         """Return f(x) + b for each row, (n,) or (n, classes), from the rows of its cell."""
         X = self._check_again(X)
         values = np.tile(self.intercept_, (X.shape[0], 1))
-        for rows, members in zip(self.tree_.cells, self.tree_.members(X), strict=True):
+        for rows, members in zip(self.tree.cells(), self.tree.members(X), strict=True):
             for some in gen_batches(len(members), max(1, BLOCK_VALUES // len(rows))):
                 block = self.kernel_(X[members[some]], self.X_fit_[rows])
                 values[members[some]] += block @ self.dual_coef_[rows]
@@ -161,8 +184,11 @@ class CellKernelRidge(CellLeastSquares):
 
     Attributes
     ----------
-    kernel_, dual_coef_, intercept_, tree_ : Kernel, ndarrays of shapes (n, 1) and (1,), Tree
-        The kernel with its bandwidth as a number, the coefficients, b, and the cells.
+    kernel_, dual_coef_, intercept_ : Kernel, ndarrays of shapes (n, 1) and (1,)
+        The kernel with its bandwidth as a number, the coefficients a, and b.
+    tree : Tree
+        The hyperplanes and the cells, which are kept as `normals_`, `offsets_`, `children_`, `order_` and
+        `edges_`.
 
     Examples
     --------
@@ -171,7 +197,7 @@ class CellKernelRidge(CellLeastSquares):
     >>> from kfeat.kernels import Gaussian
     >>> from kfeat.solvers import CellKernelRidge
     >>> solver = CellKernelRidge(Gaussian(gamma="median"), alpha=0.1, cell_size=100, random_state=0)
-    >>> [len(rows) for rows in solver.fit(X, y).tree_.cells]
+    >>> [len(rows) for rows in solver.fit(X, y).tree.cells()]
     [110, 111, 110, 111]
     """
 
@@ -202,8 +228,11 @@ class CellKernelRidgeClassifier(CellLeastSquares):
 
     Attributes
     ----------
-    kernel_, dual_coef_, intercept_, tree_ : Kernel, ndarrays of shapes (n, problems) and (problems,), Tree
-        The kernel with its bandwidth as a number, the coefficients, b, and the cells.
+    kernel_, dual_coef_, intercept_ : Kernel, ndarrays of shapes (n, problems) and (problems,)
+        The kernel with its bandwidth as a number, the coefficients a, and b.
+    tree : Tree
+        The hyperplanes and the cells, which are kept as `normals_`, `offsets_`, `children_`, `order_` and
+        `edges_`.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from click.shell_completion import ShellComplete, get_completion_class
 
 from kfeat.cli import main
 from kfeat.cli.completion import dataset_names
-from kfeat.data.sources import registry
+from kfeat.data.registry import registry
 
 
 def offered(*words):

@@ -17,7 +17,7 @@ from kfeat.own import bench, load_model, report
 from kfeat.own import search as search_module
 from kfeat.own.search import SearchResult
 from kfeat.own.training import BOOSTING
-from kfeat.render import tuning
+from kfeat.render import tuning_page
 from kfeat.text import in_yaml
 from tests.cells import planned, run
 from tests.cli.commands import kfeat, refusal, succeed, when_told

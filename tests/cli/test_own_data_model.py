@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss, roc_auc_score
 
 from kfeat.cli import main
-from kfeat.data import load
+from kfeat.data import Access, load
 from kfeat.errors import DataError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.run import planned
@@ -87,7 +87,7 @@ def test_a_config_with_several_methods_says_what_to_choose_from(write):
 def test_a_model_scores_as_the_row_of_a_run(method, write):
     path = write()
     first = planned(load_experiment(path, maps=[method]))[0]
-    row = run_trial(first, threads=1, alone=True, mirror=None, offline=False)
+    row = run_trial(first, threads=1, alone=True, access=Access())
     out = said("fit", path, "--model", "m", "--maps", method)
     accuracy = f"{100 * row['accuracy']:.2f} %"
     assert f"accuracy {accuracy} (always the most frequent class: 13.00 %) on 200 test rows" in out

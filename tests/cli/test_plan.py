@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+from kfeat.data import Access
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.run import planned
 from kfeat.experiments.store import Store
@@ -41,7 +42,7 @@ def test_it_tells_what_has_no_row_what_failed_what_was_stopped_and_what_was_not_
     path = write()
     assert missing(path) == ["5 trials without a row", "5 trials planned, 0 done, 5 are missing"]
     trials = planned(load_experiment(path))
-    made = [run_trial(trial, threads=1, alone=False, mirror=None, offline=True) for trial in trials]
+    made = [run_trial(trial, threads=1, alone=False, access=Access(offline=True)) for trial in trials]
     stopped = {"status": "stopped", "reason": "too long", "limit_s": 9.0}
     with Store(Path("runs/small")) as store:
         for row, change in zip(made, ({}, {"status": "failed", "reason": "no luck"}, stopped), strict=False):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from kfeat.data import download
-from kfeat.data.formats import matrices
-from kfeat.data.sources import registry
+from kfeat.data import transfer
+from kfeat.data.formats import mat
+from kfeat.data.registry import registry
 from kfeat.text import say_once
 from tests.data.files import in_this_process
 from tests.data.web import running_web, toy
@@ -19,8 +19,8 @@ def web():
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch):
     """Retry at once, and without the environment's proxies between the tests and their own server."""
-    monkeypatch.setattr(download, "BACK_OFF_S", 0.001)
-    monkeypatch.setattr(download, "TIMEOUT_S", (2, 0.5))
+    monkeypatch.setattr(transfer, "BACK_OFF_S", 0.001)
+    monkeypatch.setattr(transfer, "TIMEOUT_S", (2, 0.5))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
 
@@ -46,7 +46,7 @@ def entered(web, enter):
 @pytest.fixture
 def mat_in_this_process(monkeypatch):
     """Read .mat files without a process for each, which takes most of a second."""
-    monkeypatch.setattr(matrices, "arrays_in", in_this_process)
+    monkeypatch.setattr(mat, "arrays_in", in_this_process)
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ from scipy.io import savemat
 from scipy.sparse import issparse
 
 from kfeat.data import Reading, load_raw
-from kfeat.data.formats import matrices as reader
-from kfeat.data.formats.matrices import TYPES
+from kfeat.data.formats import mat as reader
+from kfeat.data.formats.idx import TYPES
 from kfeat.errors import DataError
 from kfeat.own.new_config import new_config
 

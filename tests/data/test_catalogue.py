@@ -1,4 +1,4 @@
-"""Datasets by name: listed, fetched, verified and cleared; their shapes; nothing damaged is believed."""
+"""Datasets by name: listed, fetched, verified and cleared; and nothing damaged that is kept is believed."""
 
 import json
 import os
@@ -8,23 +8,11 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-from kfeat.data import (
-    FileSource,
-    Protocol,
-    clean,
-    describe,
-    fetch,
-    fingerprint,
-    list_datasets,
-    load,
-    load_raw,
-    path,
-    verify,
-)
-from kfeat.data.cache import array_sha256, stamp_path, stamp_state, write_stamp
-from kfeat.data.catalogue import Shape, shape_of, verify_file
-from kfeat.data.generators import Normal
-from kfeat.data.sources import RemoteFile, registry
+from kfeat.data import clean, describe, fetch, fingerprint, list_datasets, load, load_raw, path, verify
+from kfeat.data.arrays import array_sha256
+from kfeat.data.catalogue import verify_file
+from kfeat.data.registry import RemoteFile, registry
+from kfeat.data.stamps import stamp_path, stamp_state, write_stamp
 from kfeat.errors import DataError, KfeatError
 from kfeat.text import say_once
 
@@ -248,53 +236,3 @@ def test_covertype_loads_again_within_half_a_second(mirror, real_cache):
         seconds.append(perf_counter() - start)
     assert min(seconds) < 0.5
     assert isinstance(raw.parts["train"].X, np.memmap)
-
-
-SPLITS = [
-    {"kind": "all"},
-    {"kind": "all", "max_train": 20},
-    {"kind": "all", "max_train": 20, "max_test": 7},
-    {"kind": "fraction", "train": 0.29},
-    {"kind": "fraction", "train": 0.6, "max_train": 30, "max_test": 9},
-    {"kind": "sample", "n_train": 30},
-    {"kind": "sample", "n_train": 30, "n_test": 11, "max_train": 10},
-    {"kind": "fraction", "train": 0.6, "file": "train"},
-    {"kind": "official"},
-    {"kind": "official", "max_train": 12, "max_test": 5},
-    {"kind": "in_order", "n_train": 90},
-    {"kind": "in_order", "n_train": 90, "n_test": 3},
-]
-
-
-@pytest.fixture
-def source(tmp_path):
-    """A sparse file of 101 rows to train and one of 37 to test."""
-    for name, n in (("train", 101), ("test", 37)):
-        lines = [f"{1 if i % 3 else -1} {i % 8 + 1}:{i + 1} {i % 8 + 2}:2\n" for i in range(n)]
-        (tmp_path / name).write_text("".join(lines))
-    return FileSource(
-        path=str(tmp_path / "train"), test=str(tmp_path / "test"), format="svmlight", n_features=40
-    )
-
-
-@pytest.mark.parametrize("split", SPLITS, ids=str)
-@pytest.mark.parametrize("scale", ["none", "unit_rows", "zscore"])
-def test_rows_columns_and_stored_values_are_those_of_the_data(source, split, scale):
-    protocol = Protocol.model_validate({"split": split, "scale": scale})
-    data = load(source, protocol)
-    shape = shape_of(source, protocol)
-    assert (shape.n_train, shape.n_features) == data.X_train.shape
-    assert (shape.n_test, shape.n_features) == data.X_test.shape
-    assert shape.stored == pytest.approx(1.0 if scale == "zscore" else 2 / 40)
-
-
-def test_the_registry_and_generators_say_it_without_any_file():
-    mnist = shape_of("mnist", Protocol())
-    assert (mnist.n_train, mnist.n_test, mnist.n_features, mnist.stored) == (60_000, 10_000, 784, 1.0)
-    assert len(mnist.classes) == 10
-    assert sum(mnist.classes) == pytest.approx(1)
-    binary = shape_of("mnist", Protocol.model_validate({"binarise": {"positive": 8}}))
-    assert binary.classes == (0.5, 0.5)
-    drawn = Normal(name="normal", n=50, d=3)
-    protocol = Protocol.model_validate({"split": "all"})
-    assert shape_of(drawn, protocol) == Shape(50, 50, 3, generated=150)

@@ -10,7 +10,8 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array, issparse
 
 from kfeat.data import Coding, Reading, load, load_raw
-from kfeat.data.coding import check_columns, learn_coding
+from kfeat.data.coders import learn_coding
+from kfeat.data.coding import check_columns
 from kfeat.errors import DataError
 from tests.data import files
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from kfeat.data import Raw, fingerprint, load_raw
-from kfeat.data.dataset import Part, fingerprint_of
-from kfeat.data.loading import form_folder
-from kfeat.data.sources import entry
+from kfeat.data import FileSource, Raw, RegisteredSource, fingerprint, load_raw
+from kfeat.data.fingerprints import fingerprint_of
+from kfeat.data.matrix import Part
 from tests.data.files import write
 
 TABLE = "colour,size,kind\nred,1,b\nblue,2.5,a\nred,-3,b\n"
@@ -45,9 +44,29 @@ def test_fingerprints_of_files_stay(content, options, start, tmp_path):
     assert fingerprint(source, tmp_path / "cache") == raw.fingerprint
 
 
+FOLDERS = {
+    "adult": "arrays-c71921e44472",
+    "mnist": "arrays-8f07b9baf9fa",
+    "covertype": "arrays-a1931d81068f",
+    "cpu_act": "arrays-f074bd516767",
+    "kin40k": "arrays-29cfe815c9a2",
+    "cal_housing": "arrays-2195a7efe5da",
+}
+OWN_FOLDERS = [
+    ({"path": "/d/my.csv", "target": "y"}, "my.csv-3a47ca6105e3"),
+    ({"path": "/d/my.svm"}, "my.svm-1561baa15005"),
+    ({"path": "/d/my.idx", "labels": "/d/l.idx", "task": "regression"}, "my.idx-36115a5b537c"),
+]
+
+
 def test_arrays_of_earlier_versions_are_found_again(tmp_path):
-    folders = {form_folder(name, entry(name).forms[0], tmp_path).name for name in ("adult", "mnist")}
-    assert folders == {"arrays-c71921e44472", "arrays-8f07b9baf9fa"}
+    for name, folder in FOLDERS.items():
+        source = RegisteredSource(name=name)
+        assert source.folder(source.entry.forms[0], tmp_path) == tmp_path / name / folder
+    for options, folder in OWN_FOLDERS:
+        assert FileSource(**options).folder(tmp_path) == tmp_path / "files" / folder
+    load_raw({"name": "large_quadric", "n": 50, "d": 3}, cache=tmp_path)
+    assert (tmp_path / "generated" / "large_quadric-d91fef56b55e").is_dir()
 
 
 def test_fingerprint_does_not_depend_on_storage_but_on_every_number():
@@ -80,7 +99,7 @@ def test_blocks_are_the_rows_and_columns_asked_for(monkeypatch):
     X = np.arange(40.0).reshape(10, 4)
     parts = {"train": Part(X[:6], np.arange(6)), "test": Part(csr_array(X[6:]), np.arange(4))}
     raw = Raw("toy", "regression", parts)
-    monkeypatch.setattr("kfeat.data.dataset.BLOCK_VALUES", 6)
+    monkeypatch.setattr("kfeat.data.matrix.BLOCK_VALUES", 6)
     for rows in ([0, 1, 2, 3, 4, 5, 6, 7], [1, 4, 7, 9], [8]):
         blocks = list(raw.blocks(np.array(rows), np.array([0, 3])))
         assert all(isinstance(block, csr_array) and block.shape[0] <= 3 for block in blocks)

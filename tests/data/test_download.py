@@ -13,8 +13,11 @@ import time
 
 import pytest
 
-from kfeat.data.cache import content_sha256, open_content
-from kfeat.data.download import ATTEMPTS, ensure_file
+from kfeat.data.access import Access
+from kfeat.data.content import open_content
+from kfeat.data.download import ensure_file
+from kfeat.data.stamps import content_sha256
+from kfeat.data.transfer import ATTEMPTS
 from kfeat.errors import DownloadError
 from tests.data.files import in_two_processes, tgz, zipped
 from tests.data.web import Answer, remote
@@ -30,7 +33,7 @@ def left_over(cache):
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
 def test_content_counts_not_the_wrapper(web, tmp_path, pack):
     url = web.serve("/file", Answer(pack(GOOD)))
-    path = ensure_file(remote(GOOD, url), tmp_path, None)
+    path = ensure_file(remote(GOOD, url), Access(cache=tmp_path))
     with open_content(path) as content:
         assert content.read() == GOOD
     assert left_over(tmp_path) == ["toy/file", "toy/file.sha256.json"]
@@ -50,7 +53,7 @@ def test_content_counts_not_the_wrapper(web, tmp_path, pack):
 )
 def test_passing_trouble_is_tried_again(web, tmp_path, trouble):
     url = web.serve("/file", trouble, Answer(GOOD))
-    path = ensure_file(remote(GOOD, url), tmp_path, None)
+    path = ensure_file(remote(GOOD, url), Access(cache=tmp_path))
     assert path.read_bytes() == GOOD
     assert web.requests == ["/file", "/file"]
 
@@ -75,7 +78,7 @@ def test_passing_trouble_is_tried_again(web, tmp_path, trouble):
 def test_wrong_files_are_refused(web, tmp_path, answer, n_requests, message):
     url = web.serve("/file", answer)
     with pytest.raises(DownloadError, match=message) as caught:
-        ensure_file(remote(GOOD, url), tmp_path, None)
+        ensure_file(remote(GOOD, url), Access(cache=tmp_path))
     assert len(web.requests) == n_requests
     assert left_over(tmp_path) == []
     assert url in str(caught.value)
@@ -89,20 +92,20 @@ def test_wrong_files_are_refused(web, tmp_path, answer, n_requests, message):
 def test_file_without_known_hash_must_still_be_data(web, tmp_path, body):
     url = web.serve("/file", Answer(body))
     with pytest.raises(DownloadError, match=r"HTML|empty"):
-        ensure_file(remote(GOOD, url, known=False), tmp_path, None)
+        ensure_file(remote(GOOD, url, known=False), Access(cache=tmp_path))
     assert left_over(tmp_path) == []
 
 
 def test_redirect_is_followed(web, tmp_path):
     moved = web.serve("/new", Answer(GOOD))
     url = web.serve("/old", Answer(status=302, location=moved))
-    assert ensure_file(remote(GOOD, url), tmp_path, None).read_bytes() == GOOD
+    assert ensure_file(remote(GOOD, url), Access(cache=tmp_path)).read_bytes() == GOOD
 
 
 def test_next_upstream_after_a_wrong_one(web, tmp_path):
     web.serve("/b", Answer(status=404))
     urls = [web.serve("/a", Answer(b"wrong")), web.url + "/b", web.serve("/c", Answer(GOOD))]
-    assert ensure_file(remote(GOOD, *urls), tmp_path, None).read_bytes() == GOOD
+    assert ensure_file(remote(GOOD, *urls), Access(cache=tmp_path)).read_bytes() == GOOD
     assert web.requests == ["/a", "/b", "/c"]
 
 
@@ -114,7 +117,7 @@ def test_mirror_comes_first(web, tmp_path, kind):
     (mirror / "toy" / "file").write_bytes(GOOD)
     web.serve("/mirror/toy/file", Answer(GOOD))
     place = str(mirror) if kind == "folder" else web.url + "/mirror/"
-    ensure_file(remote(GOOD, url), tmp_path / "cache", place)
+    ensure_file(remote(GOOD, url), Access(place, tmp_path / "cache"))
     assert web.requests == ([] if kind == "folder" else ["/mirror/toy/file"])
 
 
@@ -125,7 +128,7 @@ def test_mirror_without_the_file_falls_through_and_says_so(web, tmp_path, caplog
         (tmp_path / "mirror" / "toy").mkdir(parents=True)
         (tmp_path / "mirror" / "toy" / "file").write_bytes(content)
     with caplog.at_level(logging.WARNING, "kfeat"):
-        path = ensure_file(remote(GOOD, url), tmp_path / "cache", str(tmp_path / "mirror"))
+        path = ensure_file(remote(GOOD, url), Access(str(tmp_path / "mirror"), tmp_path / "cache"))
     assert path.read_bytes() == GOOD
     assert str(tmp_path / "mirror" / "toy" / "file") in caplog.text
 
@@ -134,24 +137,24 @@ def test_offline_uses_cache_and_folder_only(web, tmp_path):
     url = web.serve("/file", Answer(GOOD))
     web.serve("/mirror/toy/file", Answer(GOOD))
     with pytest.raises(DownloadError, match="offline"):
-        ensure_file(remote(GOOD, url), tmp_path / "cache", web.url + "/mirror", offline=True)
+        ensure_file(remote(GOOD, url), Access(web.url + "/mirror", tmp_path / "cache", offline=True))
     assert web.requests == []
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy" / "file").write_bytes(GOOD)
-    assert ensure_file(remote(GOOD, url), tmp_path / "cache", str(tmp_path), offline=True).is_file()
-    assert ensure_file(remote(GOOD, url), tmp_path / "cache", None, offline=True).is_file()
+    assert ensure_file(remote(GOOD, url), Access(str(tmp_path), tmp_path / "cache", offline=True)).is_file()
+    assert ensure_file(remote(GOOD, url), Access(cache=tmp_path / "cache", offline=True)).is_file()
 
 
 def test_damaged_cache_is_repaired_and_never_by_a_wrong_file(web, tmp_path, caplog):
     url = web.serve("/file", Answer(GOOD), Answer(b"wrong"))
-    path = ensure_file(remote(GOOD, url), tmp_path, None)
+    path = ensure_file(remote(GOOD, url), Access(cache=tmp_path))
     path.write_bytes(b"bit rot")
     with pytest.raises(DownloadError):
-        ensure_file(remote(GOOD, url), tmp_path, None)
+        ensure_file(remote(GOOD, url), Access(cache=tmp_path))
     assert path.read_bytes() == b"bit rot"
     web.serve("/file", Answer(GOOD))
     with path.open("rb") as held:
-        assert ensure_file(remote(GOOD, url), tmp_path, None).read_bytes() == GOOD
+        assert ensure_file(remote(GOOD, url), Access(cache=tmp_path)).read_bytes() == GOOD
         assert held.read() == b"bit rot"  # replaced at once: who reads the old file reads all of it
     assert "fetching it again" in caplog.text
 
@@ -165,22 +168,22 @@ def test_killed_download_leaves_nothing_to_trip_over(web, tmp_path):
     process.kill()
     process.join()
     assert not (tmp_path / "toy" / "file").exists()
-    assert ensure_file(remote(GOOD, url), tmp_path, None).read_bytes() == GOOD
+    assert ensure_file(remote(GOOD, url), Access(cache=tmp_path)).read_bytes() == GOOD
     assert left_over(tmp_path) == ["toy/file", "toy/file.sha256.json"]
 
 
 def test_file_put_by_hand_is_hashed(tmp_path):
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy" / "file").write_bytes(GOOD)
-    path = ensure_file(remote(GOOD), tmp_path, None)
+    path = ensure_file(remote(GOOD), Access(cache=tmp_path))
     assert json.loads(path.with_name("file.sha256.json").read_text())["sha256"] == content_sha256(path)
     path.write_bytes(b"other")
     with pytest.raises(DownloadError, match="no mirror is set and no URL is known"):
-        ensure_file(remote(GOOD), tmp_path, None)
+        ensure_file(remote(GOOD), Access(cache=tmp_path))
 
 
 def fetch_one(url, cache):
-    assert ensure_file(remote(GOOD, url), cache, None).read_bytes() == GOOD
+    assert ensure_file(remote(GOOD, url), Access(cache=cache)).read_bytes() == GOOD
 
 
 def test_several_processes_fetch_once(web, tmp_path):
@@ -202,7 +205,7 @@ def linked():
 @pytest.mark.parametrize("name", ["data.txt", "folder/data.txt"])
 def test_member_of_an_archive(web, tmp_path, pack, name):
     url = web.serve("/pack", Answer(pack({"readme": b"-", name: GOOD}))) + "#data.txt"
-    assert ensure_file(remote(GOOD, url), tmp_path, None).read_bytes() == GOOD
+    assert ensure_file(remote(GOOD, url), Access(cache=tmp_path)).read_bytes() == GOOD
     assert not list(tmp_path.rglob("*.archive")) + list(tmp_path.rglob("*.part"))
 
 
@@ -221,17 +224,17 @@ def test_member_of_an_archive(web, tmp_path, pack, name):
 def test_bad_archives(web, tmp_path, archive, message):
     url = web.serve("/pack", Answer(archive)) + "#data.txt"
     with pytest.raises(DownloadError, match=message):
-        ensure_file(remote(GOOD, url), tmp_path / "cache", None)
+        ensure_file(remote(GOOD, url), Access(cache=tmp_path / "cache"))
     assert left_over(tmp_path) == []
 
 
 def test_a_server_that_sends_a_byte_now_and_then_does_not_hold_the_lock(web, tmp_path, monkeypatch):
     before = threading.enumerate()
-    monkeypatch.setattr("kfeat.data.download.STALL_S", 0.2)
-    monkeypatch.setattr("kfeat.data.download.ATTEMPTS", 1)
+    monkeypatch.setattr("kfeat.data.transfer.STALL_S", 0.2)
+    monkeypatch.setattr("kfeat.data.transfer.ATTEMPTS", 1)
     url = web.serve("/slow", Answer(b".", endless=True, pause_s=0.05))
     with pytest.raises(DownloadError, match="timed out"):
-        ensure_file(remote(GOOD, url), tmp_path, None)
+        ensure_file(remote(GOOD, url), Access(cache=tmp_path))
     web.stopped = True
     for thread in threading.enumerate():
         if thread.name == "download" and thread not in before:

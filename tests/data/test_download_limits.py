@@ -12,8 +12,9 @@ import pytest
 from scipy.io import savemat
 
 from kfeat.data import load
+from kfeat.data.access import Access
 from kfeat.data.download import ensure_file
-from kfeat.data.sources import MARGIN, UNKNOWN, registry
+from kfeat.data.registry import MARGIN, UNKNOWN, registry
 from kfeat.errors import DataError, DownloadError, KfeatError
 from tests.data.files import tgz, zipped
 from tests.data.web import Answer, remote
@@ -37,7 +38,7 @@ def test_every_known_size_is_that_of_the_file_it_limits():
 def test_endless_download_is_stopped(web, tmp_path):
     url = web.serve("/file", Answer(b"1 1:1\n" * 50_000, endless=True))
     with pytest.raises(DownloadError, match="expected 16,797,216 bytes at most, got more"):
-        ensure_file(sized(url), tmp_path, None)
+        ensure_file(sized(url), Access(cache=tmp_path))
     assert web.requests == ["/file"]
     assert web.sent < 3 * MARGIN
     assert [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".lock"] == []
@@ -48,19 +49,19 @@ def test_bomb_is_not_unpacked(web, tmp_path, pack):
     url = web.serve("/file", Answer(pack(bytes(MARGIN + 10**6))))
     for known in (True, False):
         with pytest.raises(DownloadError, match="expected 16,797,216 bytes of content at most, got more"):
-            ensure_file(sized(url, known=known), tmp_path, None)
+            ensure_file(sized(url, known=known), Access(cache=tmp_path))
 
 
 @pytest.mark.parametrize("pack", [tgz, zipped])
 def test_bomb_in_an_archive_is_not_unpacked(web, tmp_path, pack):
     url = web.serve("/pack", Answer(pack({"data": bytes(MARGIN + 10**6)})))
     with pytest.raises(DownloadError, match="expected 16,797,216 bytes at most, got more"):
-        ensure_file(sized(url + "#data"), tmp_path, None)
+        ensure_file(sized(url + "#data"), Access(cache=tmp_path))
 
 
 @pytest.mark.parametrize("ending", ["csv", "svm", "arff", "mat", "npz", "idx"])
 def test_bomb_among_own_files_is_not_read(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr("kfeat.data.cache.LEAST_LIMIT", 1000)
+    monkeypatch.setattr("kfeat.data.content.LEAST_LIMIT", 1000)
     path = tmp_path / f"bomb.{ending}.gz"
     path.write_bytes(gzip.compress(b"1 1:1\n" * 200_000))
     source = {"path": str(path)} | ({"labels": str(path)} if ending == "idx" else {})
@@ -69,7 +70,7 @@ def test_bomb_among_own_files_is_not_read(tmp_path, monkeypatch, ending):
 
 
 def test_bomb_of_arrays_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("kfeat.data.cache.LEAST_LIMIT", 1000)
+    monkeypatch.setattr("kfeat.data.content.LEAST_LIMIT", 1000)
     np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros((100_000, 2)), y=np.zeros(100_000))
     with pytest.raises(DataError, match=r"bomb\.npz.*expected .* bytes of arrays at most, got 2,400,256"):
         load({"path": str(tmp_path / "bomb.npz")}, cache=tmp_path / "cache")
@@ -77,7 +78,7 @@ def test_bomb_of_arrays_is_not_read(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("ending", ["mat", "parquet"])
 def test_bomb_of_columns_is_not_read(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr("kfeat.data.cache.LEAST_LIMIT", 1000)
+    monkeypatch.setattr("kfeat.data.content.LEAST_LIMIT", 1000)
     path, arrays = tmp_path / f"bomb.{ending}", {"X": np.zeros((1_000_000, 1)), "y": np.zeros(1_000_000)}
     if ending == "mat":
         savemat(path, arrays, do_compression=True)
@@ -130,7 +131,7 @@ BAD = {
 def test_bad_mirror_leaves_the_upstream(web, tmp_path, fault, caplog):
     web.serve("/mirror/toy/file", BAD[fault])
     url = web.serve("/file", Answer(GOOD))
-    assert ensure_file(sized(url), tmp_path, web.url + "/mirror").read_bytes() == GOOD
+    assert ensure_file(sized(url), Access(web.url + "/mirror", tmp_path)).read_bytes() == GOOD
     assert f"toy/file: taken from {url}, not from http://" in caplog.text
     assert "Traceback" not in caplog.text
 
@@ -141,8 +142,8 @@ def test_passwords_are_not_printed(web, tmp_path, secret, caplog):
     web.serve("/mirror/toy/file", Answer(status=503))
     mirror = web.url.replace("//", f"//anna:{secret}@") + "/mirror"
     with pytest.raises(KfeatError) as caught:
-        ensure_file(sized(), tmp_path, mirror)
-    ensure_file(sized(web.serve("/file", Answer(GOOD))), tmp_path, mirror)
+        ensure_file(sized(), Access(mirror, tmp_path))
+    ensure_file(sized(web.serve("/file", Answer(GOOD))), Access(mirror, tmp_path))
     kept = " ".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
     for text in (str(caught.value), caplog.text, kept):
         assert "anna" not in text

@@ -12,9 +12,10 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csc_array, issparse
 
 from kfeat.data import Reading, load, load_raw, read_rows
+from kfeat.data.base import validated
 from kfeat.data.formats import read_files
-from kfeat.data.formats.matrices import TYPES
-from kfeat.data.sources import LoaderSource, validated
+from kfeat.data.formats.idx import TYPES
+from kfeat.data.sources import LoaderSource
 from kfeat.errors import DataError
 from kfeat.own.training import KernelRegressor
 from tests.data.files import ARFF, dense, idx, loaded, mat, npz, write, zipped

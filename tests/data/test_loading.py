@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from kfeat.data import Protocol, clean, fingerprint, load
-from kfeat.data.dataset import Reading, fingerprint_of
+from kfeat.data.fingerprints import fingerprint_of
 from kfeat.data.loading import load_raw
-from kfeat.data.sources import Form, registry
+from kfeat.data.reading import Reading
+from kfeat.data.registry import Form, registry
 from kfeat.errors import DataError, DownloadError
 from tests.data.files import in_two_processes
 from tests.data.web import TRAIN, Answer, remote, toy

@@ -7,21 +7,20 @@ from pydantic import ValidationError
 from scipy.sparse import csr_array
 from sklearn.preprocessing import PowerTransformer
 
-from kfeat.data.dataset import Part, Raw
-from kfeat.data.preparation import apply_chain, learn, learn_chain, prepare
-from kfeat.data.protocol import Protocol, split_indices, split_sizes, with_rows
+from kfeat.data.preparation import apply_chain, learn_chain
+from kfeat.data.prepare import learn, prepare
+from kfeat.data.protocol import Protocol
 from kfeat.errors import DataError
 from tests.data.files import dense
+from tests.data.toy import X, Y, protocol, raw
 
-RNG = np.random.default_rng(0)
-X = RNG.normal(3, 2, (90, 5)) * (RNG.random((90, 5)) < 0.5)
-X[:, 3] = 7.0  # constant
-X[4] = 0.0  # a zero row
-Y = np.arange(90) % 4
+RNG = np.random.default_rng(1)
+
 SCALINGS = [
     "none",
     "minmax",
     "minmax_symmetric",
+    "maxabs",
     "zscore",
     "unit_rows",
     "global_norm",
@@ -29,18 +28,6 @@ SCALINGS = [
     ["zscore", "global_norm"],
     ["minmax", {"divide": 3}, "unit_rows"],
 ]
-
-
-def raw(X=X, y=Y, n_train=60, task="classification"):
-    """Return a dataset whose test file starts at row n_train, or without a test file."""
-    parts = {"train": Part(X[:n_train], y[:n_train])}
-    if n_train is not None:
-        parts["test"] = Part(X[n_train:], y[n_train:])
-    return Raw("toy", task, parts, recorded="f" * 64, verified=True)
-
-
-def protocol(**switches):
-    return Protocol.model_validate({"dtype": "float64", **switches})
 
 
 @pytest.mark.parametrize("scale", SCALINGS, ids=str)
@@ -73,6 +60,7 @@ def test_scalings_by_their_formulas():
     expected = {
         "minmax": (X - low) / span,
         "minmax_symmetric": 2 * (X - low) / span - 1,
+        "maxabs": X / np.abs(T).max(axis=0),
         "zscore": (X - T.mean(axis=0)) / spread,
         "unit_rows": X / np.where(norms > 0, norms, 1),
         "global_norm": X / norms[:60].max(),
@@ -80,6 +68,19 @@ def test_scalings_by_their_formulas():
     for scale, numbers in expected.items():
         data = prepare(raw(), protocol(scale=scale), 0)
         assert_allclose(np.vstack([data.X_train, data.X_test]), numbers, atol=1e-12, err_msg=scale)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_maxabs_keeps_zeros_and_a_column_of_them(kind, dtype):
+    signed = np.where(X > 3, -X, X)
+    signed[:60, 2] = 0  # zeros in the training rows
+    data = prepare(raw(kind(signed)), protocol(scale="maxabs", dtype=dtype), 0)
+    assert data.X_train.dtype == data.X_test.dtype == dtype
+    assert isinstance(data.X_train, csr_array) == (kind is csr_array)
+    assert_array_equal(dense(data.X_train) == 0, signed[:60] == 0)
+    assert_allclose(np.abs(dense(data.X_train)).max(axis=0), [1, 1, 0, 1, 1], rtol=1e-15)
+    assert_array_equal(dense(data.X_test)[:, 2], signed[60:, 2].astype(dtype))
 
 
 @pytest.mark.parametrize("step", ["zscore_numbers", "power"])
@@ -101,7 +102,7 @@ def test_columns_of_numbers_are_scaled_and_those_of_0_and_1_stay(step):
 def test_raw_rows_become_what_training_had_a_block_at_a_time(scale, constant, kind, monkeypatch):
     switches = Protocol.model_validate({"scale": scale, "constant_features": constant})
     data = prepare(raw(kind(X)), switches, 0)
-    monkeypatch.setattr("kfeat.data.dataset.BLOCK_VALUES", 40)
+    monkeypatch.setattr("kfeat.data.matrix.BLOCK_VALUES", 40)
     again = data.preparation.rows(kind(X[:60]))
     assert type(again) is type(data.X_train)
     assert again.dtype == np.float32
@@ -126,131 +127,6 @@ def test_constant_features_dropped(kind):
     assert_array_equal(dense(data.X_test), varying[60:][:, [0, 1, 2, 4]])
     with pytest.raises(DataError, match="every feature is constant"):
         prepare(raw(kind(np.ones((90, 2)))), protocol(constant_features="drop"), 0)
-
-
-NUMBERED = np.arange(90.0)[:, None]
-
-
-def drawn(split, seed=0, kind=np.asarray):
-    """Return which rows are drawn to train and to test, of data whose only feature is the row's number."""
-    data = prepare(raw(kind(NUMBERED)), protocol(split=split), seed)
-    return dense(data.X_train)[:, 0].astype(int).tolist(), dense(data.X_test)[:, 0].astype(int).tolist()
-
-
-@pytest.mark.parametrize("kind", [np.asarray, csr_array])
-def test_splits_draw_disjoint_rows_of_the_sizes_asked(kind):
-    sizes = {
-        (("kind", "official"),): (60, 30),
-        (("kind", "official"), ("max_train", 20), ("max_test", 10)): (20, 10),
-        (("kind", "fraction"), ("train", 0.6)): (54, 36),
-        (("kind", "fraction"), ("train", 0.6), ("max_train", 20)): (20, 70),
-        (("kind", "fraction"), ("train", 0.7)): (63, 27),
-        (("kind", "sample"), ("n_train", 50)): (50, 40),
-        (("kind", "sample"), ("n_train", 50), ("n_test", 7)): (50, 7),
-    }
-    for split, (n_train, n_test) in sizes.items():
-        train, test = drawn(dict(split), 3, kind)
-        assert (len(train), len(test)) == (n_train, n_test), split
-        assert not set(train) & set(test)
-        assert train == sorted(set(train))
-        assert test == sorted(set(test))
-
-
-def test_all_rows_train_and_test():
-    train, test = drawn("all")
-    assert train == test == list(range(90))
-    train, test = drawn({"kind": "all", "max_train": 20})
-    assert len(train) == 20
-    assert train == test
-
-
-def test_the_rows_to_train_of_one_seed_are_those_tested_by_all_and_left_out_by_sample():
-    """So that training accuracy and accuracy on other rows are of one model."""
-    on_itself = drawn({"kind": "all", "max_train": 20, "seed": 4})
-    on_others = drawn({"kind": "sample", "n_train": 20, "seed": 4})
-    assert on_itself == (on_others[0], on_others[0])
-    assert sorted(on_others[0] + on_others[1]) == list(range(90))
-
-
-def test_rows_that_are_dealt_once_never_change_sides():
-    """Neither between repeats, nor under caps, nor for choices on the training side."""
-    split = {"kind": "fraction", "train": 0.6, "deal": 7, "max_train": 20, "max_test": 10}
-    repeats = [drawn(split, seed) for seed in range(20)]
-    train, test = ({row for repeat in repeats for row in repeat[side]} for side in (0, 1))
-    assert (len(train), len(test)) == (54, 36)
-    assert not train & test
-    assert {(len(rows), len(others)) for rows, others in repeats} == {(20, 10)}
-    choices = drawn({"kind": "validation", "share": 0.25, "of": split}, 3)
-    assert {*choices[0], *choices[1]} <= train
-    assert drawn(split | {"deal": 8}, 0) != repeats[0]
-
-
-@pytest.mark.parametrize(
-    "split",
-    [
-        "official",
-        {"kind": "official", "max_train": 40, "max_test": 9, "seed": 3},
-        {"kind": "fraction", "train": 0.6},
-        {"kind": "fraction", "train": 0.6, "max_train": 30, "max_test": 8},
-        {"kind": "fraction", "train": 0.5, "file": "train", "seed": 1},
-        {"kind": "fraction", "train": 0.6, "deal": 7},
-        {"kind": "sample", "n_train": 50, "n_test": 7},
-        {"kind": "stratified", "train": 0.6},
-    ],
-)
-def test_fewer_rows_train_and_the_same_rows_test(split):
-    """Otherwise rows that chose a method would test it."""
-    whole = protocol(split=split).split
-    data = raw(NUMBERED, n_train=None if whole.kind == "stratified" else 60)
-    train, test = split_indices(whole, data, 5)
-    for n in (11, 12):
-        some, same = split_indices(with_rows(whole, n, len(train)), data, 5)
-        assert len(some) == n
-        assert set(some) <= set(train)
-        assert_array_equal(same, test)
-    for split in ({"kind": "in_order", "n_train": 50}, {"kind": "validation"}):
-        assert with_rows(protocol(split=split).split, 11, 50) is None
-
-
-def test_labels_follow_their_rows():
-    for split in [{"kind": "fraction", "train": 0.5}, {"kind": "official", "max_train": 9}]:
-        data = prepare(raw(NUMBERED), protocol(split=split), 1)
-        assert_array_equal(data.y_train, data.X_train[:, 0].astype(int) % 4)
-        assert_array_equal(data.y_test, data.X_test[:, 0].astype(int) % 4)
-
-
-@pytest.mark.parametrize(
-    ("split", "random"),
-    [
-        ("official", False),
-        ("all", False),
-        ({"kind": "all", "max_train": 20}, True),
-        ({"kind": "official", "max_train": 20}, True),
-        ({"kind": "official", "max_test": 20}, True),
-        ({"kind": "official", "max_train": 20, "seed": 1}, False),
-        ({"kind": "fraction", "train": 0.6}, True),
-        ({"kind": "fraction", "train": 0.6, "seed": 0}, False),
-        ({"kind": "fraction", "train": 0.6, "deal": 0}, False),
-        ({"kind": "fraction", "train": 0.6, "deal": 0, "max_train": 20}, True),
-        ({"kind": "sample", "n_train": 50}, True),
-        ({"kind": "sample", "n_train": 50, "seed": 0}, False),
-    ],
-)
-def test_random_tells_whether_repeats_differ(split, random):
-    one, two = drawn(split, 0), drawn(split, 1)
-    assert (one != two) == random == protocol(split=split).random
-    assert one == drawn(split, 0)
-
-
-def test_a_split_of_the_train_file_never_sees_the_test_file():
-    splits = [{"kind": "fraction", "train": 0.6}, {"kind": "sample", "n_train": 30}, {"kind": "all"}]
-    for split in splits:
-        both, alone = drawn(split, 3), drawn(split | {"file": "train"}, 3)
-        without_test_file = prepare(raw(NUMBERED[:60], Y[:60], n_train=None), protocol(split=split), 3)
-        assert alone[0] == without_test_file.X_train[:, 0].tolist(), split
-        assert alone[1] == without_test_file.X_test[:, 0].tolist(), split
-        assert max(both[0] + both[1]) >= 60 > max(alone[0] + alone[1]), split
-        assert sorted({*alone[0], *alone[1]}) == list(range(60)), split
 
 
 def test_binarisation():
@@ -317,86 +193,10 @@ def test_canonical_form_comes_back_and_does_not_depend_on_spelling(scale):
     assert Protocol() == Protocol.model_validate({"scale": ["none"], "split": {"kind": "official"}})
 
 
-def validation(**more):
-    return protocol(split={"kind": "validation", **more}).split
-
-
-@pytest.mark.parametrize("of", ["official", {"kind": "fraction", "train": 0.5, "seed": 3}])
-def test_a_validation_split_is_a_share_of_the_training_rows_of_the_other_split(of):
-    train, test = split_indices(protocol(split=of).split, raw(), 0)
-    seen, held_out = split_indices(validation(share=0.2, of=of), raw(), 0)
-    assert len(held_out) == len(train) // 5
-    assert sorted([*seen, *held_out]) == train.tolist()
-    assert not {*held_out} & {*test}
-    assert split_sizes(validation(share=0.2, of=of), 60, 30, "numbers") == (len(seen), len(held_out))
-
-
 def test_what_is_learnt_is_learnt_without_the_rows_held_out_for_validation():
     switches = protocol(scale="minmax", split={"kind": "validation", "seed": 0})
-    data = prepare(raw(NUMBERED), switches, 0)
+    data = prepare(raw(np.arange(90.0)[:, None]), switches, 0)
     assert (data.X_train.min(), data.X_train.max(), len(data.y_test)) == (0.0, 1.0, 12)
-
-
-def test_too_few_rows_to_validate_and_a_validation_split_of_itself_are_refused():
-    with pytest.raises(DataError, match=r"too few for a share of 0\.01"):
-        split_indices(validation(share=0.01), raw(), 0)
-    with pytest.raises(ValueError, match="'official', 'fraction', 'sample', 'in_order'"):
-        validation(of={"kind": "validation"})
-
-
-def fair(kind, of=None, n=100, **switches):
-    """Return the training and test rows of a split of n rows, a column of which has these cells."""
-    y = (np.arange(n) % 10 == 0).astype(int)
-    cells = None if of is None else lambda column, kind: np.asarray(of)
-    split = {"kind": kind, "train": 0.8, **({} if of is None else {"column": "c"}), **switches}
-    whole = Raw(
-        "toy", "classification", {"train": Part(np.zeros((n, 1)), y)}, recorded="f" * 64, column=cells
-    )
-    return split_indices(protocol(split=split).split, whole, 7), y
-
-
-def test_a_stratified_split_has_each_class_and_is_one_for_all_repeats():
-    (train, test), y = fair("stratified")
-    assert (y[train].sum(), y[test].sum()) == (8, 2)
-    assert sorted([*train, *test]) == list(range(100))
-    assert not protocol(split={"kind": "stratified", "train": 0.8}).random
-    assert set(fair("stratified", seed=1)[0][1]) != set(test)
-
-
-def test_a_group_is_on_one_side_and_later_rows_test():
-    groups = np.random.default_rng(0).integers(12, size=100)
-    (train, test), _ = fair("group", groups)
-    assert not set(groups[train]) & set(groups[test])
-    assert 70 <= len(train) <= 90
-    (train, test), _ = fair("group", (np.arange(100) < 97).astype(int))  # a group that is nearly all
-    assert len(train) * len(test) == 97 * 3
-    times = np.random.default_rng(1).permutation(100) // 2  # pairs at one time
-    (train, test), _ = fair("time", times)
-    assert times[train].max() < times[test].min()
-    assert len(test) == 20
-
-
-@pytest.mark.parametrize(
-    ("split", "told"),
-    [
-        ({"kind": "group", "train": 0.8}, "group needs a `column`"),
-        ({"kind": "stratified", "train": 0.8, "column": "c"}, "stratified needs no `column`"),
-    ],
-)
-def test_a_split_by_a_column_names_it(split, told):
-    with pytest.raises(ValidationError, match=told):
-        protocol(split=split)
-
-
-def test_a_split_by_a_column_needs_columns_and_no_test_file():
-    by_time = {"kind": "time", "column": "c", "train": 0.8}
-    for split in (by_time, {"kind": "stratified", "train": 0.8}):
-        with pytest.raises(DataError, match="has a test file"):
-            split_indices(protocol(split=split).split, raw(), 0)
-    with pytest.raises(DataError, match="expected a table with named columns"):
-        split_indices(protocol(split=by_time).split, raw(n_train=None), 0)
-    with pytest.raises(DataError, match="leaves no rows to train"):
-        fair("time", np.zeros(100))
 
 
 COUNTS = np.random.default_rng(3).integers(1, 4, 60)
@@ -405,7 +205,7 @@ COUNTS = np.random.default_rng(3).integers(1, 4, 60)
 @pytest.mark.parametrize("scale", [*SCALINGS, "zscore_numbers", "power", ["power", "zscore"]], ids=str)
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
 def test_a_row_of_weight_two_is_learnt_from_as_twice(scale, kind, monkeypatch):
-    monkeypatch.setattr("kfeat.data.dataset.BLOCK_VALUES", 40)
+    monkeypatch.setattr("kfeat.data.matrix.BLOCK_VALUES", 40)
     twice, switches = np.repeat(np.arange(60), COUNTS), protocol(scale=scale)
     weighted = learn(raw(kind(X)), switches, np.arange(60), None, COUNTS.astype(float))
     repeated = learn(raw(kind(X)), switches, twice, None)

@@ -10,10 +10,10 @@ import pytest
 from pydantic import TypeAdapter
 
 from kfeat.data import fingerprint, load, load_raw, sources
-from kfeat.data.catalogue import shape_of
-from kfeat.data.loading import call_anew
+from kfeat.data.access import AS_SET
+from kfeat.data.base import validated
 from kfeat.data.protocol import Protocol
-from kfeat.data.sources import LoaderSource, Source, validated
+from kfeat.data.sources import LoaderSource, RegisteredSource, Source, loader
 from kfeat.errors import ConfigError, DataError
 from tests.data.files import dense
 
@@ -201,12 +201,12 @@ def test_other_processes_read_what_is_kept_and_a_mapping_is_called_anew(toy):
     written = toy("CALLS.touch(); CALLS.write_text(CALLS.read_text() + '.'); return X, y")
     source = validated(Source, written, "dataset")
     assert fingerprint(source) is None
-    assert shape_of(source, Protocol(split={"kind": "all"})) is None
+    assert source.shape_under(Protocol(split={"kind": "all"})) is None
     first = load_raw(source)
     assert (
         load_raw(pickle.loads(pickle.dumps(source))).fingerprint == fingerprint(source) == first.fingerprint
     )
-    assert shape_of(source, Protocol(split={"kind": "all"})).n_features == 2
+    assert source.shape_under(Protocol(split={"kind": "all"})).n_features == 2
     assert Path("calls").read_text() == "."
     array = Path(first.parts["train"].X.filename)
     before = array.stat().st_ino
@@ -240,7 +240,7 @@ def test_a_config_names_a_file_beside_it(tmp_path, caplog):
     assert load_raw(read("name")).name == "my_data.py:load"
     assert caplog.text == ""
     for _ in range(2):
-        call_anew(read("run"))
+        read("run").renew(AS_SET)
     assert caplog.messages == [f"{tmp_path}/my_data.py is imported, since `dataset` names it"]
     with pytest.raises(ValueError, match=r"'my_data.py:load' is code, which --no-code refuses"):
         read("refuse")
@@ -251,9 +251,9 @@ def test_a_config_names_a_file_beside_it(tmp_path, caplog):
 
 
 def test_short_names_of_packages_are_loaders(tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        sources, "entry_points", lambda group: {"adult": "no:no", "toy": "sklearn.datasets:load_iris"}
-    )
+    known = {"adult": "no:no", "toy": "sklearn.datasets:load_iris"}
+    for module in (sources, loader):
+        monkeypatch.setattr(module, "entry_points", lambda group: known)
     monkeypatch.setattr("sklearn.datasets.load_iris", lambda: (np.eye(4), [0, 1, 0, 1]))
     source = validated(Source, "toy", "dataset")
     assert isinstance(source, LoaderSource)
@@ -261,6 +261,6 @@ def test_short_names_of_packages_are_loaders(tmp_path, monkeypatch):
     assert json.loads(source.model_dump_json())["loader"] == "toy"
     assert source == validated(Source, {"loader": "toy"}, "dataset")
     assert load_raw("toy").n_features == 4
-    assert validated(Source, "adult", "dataset") == "adult"
+    assert validated(Source, "adult", "dataset") == RegisteredSource(name="adult")
     with pytest.raises(ConfigError, match="unknown dataset 'nosuch'"):
         load_raw("nosuch")

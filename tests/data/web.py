@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from kfeat.data.dataset import Reading
-from kfeat.data.sources import Entry, Form, RemoteFile
+from kfeat.data.reading import Reading
+from kfeat.data.registry import Entry, Form, RemoteFile
 
 
 @dataclass

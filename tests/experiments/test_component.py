@@ -3,7 +3,7 @@
 import pytest
 
 from kfeat.analysis.names import component
-from kfeat.data import fingerprint
+from kfeat.data import Access, RegisteredSource, fingerprint
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import registries
 from kfeat.experiments.config import load_experiment
@@ -36,8 +36,8 @@ def test_lists_within_are_values_and_their_items_have_axes(load):
 def test_a_row_has_every_parameter_of_what_is_within_and_its_bandwidth(
     load,
 ):
-    trial = next(every_trial(load(), {"digits": fingerprint("digits") or ""}))
-    row = run_trial(trial, threads=1, alone=False, mirror=None, offline=True)
+    trial = next(every_trial(load(), {RegisteredSource(name="digits"): fingerprint("digits") or ""}))
+    row = run_trial(trial, threads=1, alone=False, access=Access(offline=True))
     assert row["status"] == "done"
     assert row["kernel"]["kernels"][1] == {
         "name": "polynomial", "version": 1, "degree": 2, "gamma": 1.0, "coef0": 0.0,
@@ -49,7 +49,7 @@ def test_a_row_has_every_parameter_of_what_is_within_and_its_bandwidth(
 
 def test_ids_and_draws_depend_on_what_is_within_but_draws_not_on_versions(load, monkeypatch):
     def trials():
-        return list(every_trial(load("repeats=1"), {"digits": "x"}))
+        return list(every_trial(load("repeats=1"), {RegisteredSource(name="digits"): "x"}))
 
     before = trials()
     seeds = [trial.seeds for trial in before]

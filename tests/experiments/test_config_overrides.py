@@ -2,6 +2,7 @@
 
 import pytest
 
+from kfeat.data import RegisteredSource
 from kfeat.experiments.config import load_experiment
 from tests.experiments.test_config import refusal
 
@@ -160,4 +161,4 @@ def test_maps_set_and_repeats_combine(write):
 
 def test_a_setting_of_which_nothing_is_selected_needs_no_data(write):
     path = write("settings: [{}, {dataset: adult, solvers: {mapped: {name: newton}}}]\n")
-    assert load_experiment(path, maps=["exact"]).datasets == ["digits"]
+    assert load_experiment(path, maps=["exact"]).datasets == [RegisteredSource(name="digits")]

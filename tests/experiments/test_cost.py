@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kfeat.data.catalogue import Shape
+from kfeat.data.shapes import Shape
 from kfeat.experiments.cost import SEARCH_BYTES, TRIAL, Past, Work, estimates, formula, peak_bytes, work_of
 from kfeat.experiments.row import cpu_seconds
 from kfeat.maps import TensorSketch

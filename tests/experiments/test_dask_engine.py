@@ -17,6 +17,7 @@ from distributed.protocol.pickle import dumps as dask_dumps
 
 from kfeat.cli import main
 from kfeat.cli.progress import Quiet
+from kfeat.data import Access
 from kfeat.errors import DataError, EngineError
 from kfeat.experiments.dask_engine import Dask, _Call, free_worker
 from kfeat.experiments.dask_worker import Children
@@ -184,15 +185,15 @@ def test_what_nobody_wants_any_more_is_cancelled(trials, dask_of):
 
 def test_a_workers_own_mirror_counts_before_that_of_the_run(monkeypatch):
     monkeypatch.setenv("KFEAT_MIRROR", "/its/own")
-    options = WorkerOptions(mirror="/of/the/run")
-    assert Children(options, here=False).options.mirror == "/its/own"
-    assert Children(options, here=True).options.mirror == "/of/the/run"
+    options = WorkerOptions(access=Access("/of/the/run"))
+    assert Children(options, here=False).options.access.mirror == "/its/own"
+    assert Children(options, here=True).options.access.mirror == "/of/the/run"
     monkeypatch.setenv("KFEAT_MIRROR", "its own")
-    assert Children(options, here=False).options.mirror == str(Path.cwd() / "its own")
+    assert Children(options, here=False).options.access.mirror == str(Path.cwd() / "its own")
     monkeypatch.setenv("KFEAT_MIRROR", "https://mirror.example/data")
-    assert Children(options, here=False).options.mirror == "https://mirror.example/data"
+    assert Children(options, here=False).options.access.mirror == "https://mirror.example/data"
     monkeypatch.delenv("KFEAT_MIRROR")
-    assert Children(options, here=False).options.mirror == "/of/the/run"
+    assert Children(options, here=False).options.access.mirror == "/of/the/run"
 
 
 def test_without_the_package_a_sentence_says_what_to_install(write, monkeypatch):

@@ -20,7 +20,7 @@ pytest.importorskip("distributed", reason="the Dask engine needs the package dis
 
 from kfeat.cli import main
 from kfeat.cli.progress import Quiet
-from kfeat.data import FileSource, load_raw
+from kfeat.data import Access, FileSource, load_raw
 from kfeat.errors import EngineError
 from kfeat.experiments.engine import opened_engine
 from kfeat.experiments.run import run_trials
@@ -28,7 +28,7 @@ from kfeat.experiments.store import read_rows
 from kfeat.experiments.worker import WorkerOptions
 from tests.experiments.stand_ins import Quick, Waits, stand_ins
 
-OPTIONS = WorkerOptions(offline=True)
+OPTIONS = WorkerOptions(access=Access(offline=True))
 ROOT = Path(__file__).parents[2]
 
 

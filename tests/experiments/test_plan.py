@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from kfeat.data import RegisteredSource
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import plan
@@ -43,7 +44,7 @@ THRICE = {"repeats: 2": "repeats: 2\nexact_repeats: 3"}
 )
 def test_the_exact_machine_repeats_where_splits_differ_or_for_its_times(write, change, repeats, runs):
     once = ids(planned(write()))
-    trials = plan(load_experiment(write(**change), repeats=repeats), {"digits": "f"})
+    trials = plan(load_experiment(write(**change), repeats=repeats), {RegisteredSource(name="digits"): "f"})
     exact = [one for one in trials if one.map is None]
     assert [one.repeat for one in exact] == runs
     assert len({one.cell for one in exact}) == 1
@@ -53,7 +54,7 @@ def test_the_exact_machine_repeats_where_splits_differ_or_for_its_times(write, c
 
 
 def test_a_trial_in_another_repeat_is_the_one_that_is_made_from_scratch(write):
-    for first in plan(load_experiment(write()), {"digits": "f"}):
+    for first in plan(load_experiment(write()), {RegisteredSource(name="digits"): "f"}):
         assert first.id
         assert first.seeds  # what is derived already must not be handed on
         again, scratch = first.at_repeat(7), replace(first, repeat=7)

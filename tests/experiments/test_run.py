@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from kfeat.cli.progress import Quiet
+from kfeat.data import Access
 from kfeat.errors import StoreError
 from kfeat.experiments.engine import Local
 from kfeat.experiments.row import check_row
@@ -24,7 +25,7 @@ from tests.cells import planned, run
 from tests.experiments.rows import row
 from tests.experiments.stand_ins import Quick, stand_ins
 
-OPTIONS = WorkerOptions(offline=True)
+OPTIONS = WorkerOptions(access=Access(offline=True))
 
 
 class ReadOnlyAfterwards(Quiet):

@@ -2,11 +2,15 @@
 
 import pytest
 
-from kfeat.data import fingerprint, load_raw
+from kfeat.data import FileSource, LoaderSource, RegisteredSource, fingerprint
+from kfeat.data.sources.generators import DrawnAtOnce
+from kfeat.data.sources.large_quadric import LargeQuadric
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.run import plan_from_rows
 from kfeat.experiments.trial import header
 from tests.experiments.rows import row
+
+LOAD_FILES = FileSource.load
 
 
 @pytest.fixture(autouse=True)
@@ -14,7 +18,8 @@ def _no_data(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("data were loaded")
 
-    monkeypatch.setattr("kfeat.experiments.run.load_raw", refuse)
+    for kind in (DrawnAtOnce, FileSource, LargeQuadric, LoaderSource, RegisteredSource):
+        monkeypatch.setattr(kind, "load", refuse)
 
 
 def contents(path, dataset, *rows):
@@ -47,6 +52,6 @@ def test_what_nobody_pinned_is_what_its_latest_row_names(write, caplog, monkeypa
     again = {**mine, "id": "5", "fingerprint": "newer"}
     caplog.clear()
     # Of several contents the file itself decides.
-    monkeypatch.setattr("kfeat.experiments.run.load_raw", load_raw)
+    monkeypatch.setattr(FileSource, "load", LOAD_FILES)
     assert contents(write(), "{path: my.csv}", again, mine) == {"mine"}
     assert "my.csv: its rows come from 2 different versions of the data, and the file itself" in caplog.text

@@ -8,7 +8,9 @@ import pytest
 from filelock import FileLock, Timeout
 
 from kfeat.cli.progress import Quiet
-from kfeat.data.generators import Dense, LargeQuadric
+from kfeat.data import Access, RegisteredSource
+from kfeat.data.sources.generators import Dense
+from kfeat.data.sources.large_quadric import LargeQuadric
 from kfeat.errors import DataError, StoreError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.cost import CostEstimate
@@ -25,7 +27,7 @@ class Clockwork:
     """An engine with `jobs` places, whose trials take seconds by their repeat, one if none are given."""
 
     def __init__(self, jobs, seconds, broken=()):
-        self.options, self.here, self.alone = WorkerOptions(offline=True), False, jobs == 1
+        self.options, self.here, self.alone = WorkerOptions(access=Access(offline=True)), False, jobs == 1
         self.jobs, self.seconds, self.broken = jobs, seconds, set(broken)
         self.failing = set()
         self.running = []  # and when each ends
@@ -328,10 +330,13 @@ def test_only_as_much_is_timed_again_as_gives_each_cell_its_number_of_timed_runs
 def test_generated_data_that_no_cache_keeps_are_made_where_they_are_used_alone(turns, monkeypatch):
     run, loaded = turns(1), []
     run.engine.here = True
-    monkeypatch.setattr("kfeat.experiments.schedule.load_raw", lambda source, **_: loaded.append(source))
-    sources = [Dense(name="dense", n=10, d=2), LargeQuadric(name="large_quadric", n=10, d=2)]
-    run.trials = [
-        replace(trial, source=source) for trial, source in zip(run.trials, [*sources, "adult"], strict=False)
+    for kind in (Dense, LargeQuadric, RegisteredSource):
+        monkeypatch.setattr(kind, "load", lambda source, access: loaded.append(source))
+    sources = [
+        Dense(name="dense", n=10, d=2),
+        LargeQuadric(name="large_quadric", n=10, d=2),
+        RegisteredSource(name="adult"),
     ]
+    run.trials = [replace(trial, source=source) for trial, source in zip(run.trials, sources, strict=False)]
     run.ran(a=([0, 1, 2], []))
-    assert loaded == [sources[1], "adult"]
+    assert loaded == sources[1:]

@@ -5,13 +5,13 @@ from multiprocessing import active_children
 
 import pytest
 
-from kfeat.data import FileSource
+from kfeat.data import Access, FileSource
 from kfeat.errors import DataError, EngineError
 from kfeat.experiments.engine import Local, physical_cores
 from kfeat.experiments.worker import WorkerOptions
 from tests.experiments.stand_ins import Quick, stand_ins
 
-OPTIONS = WorkerOptions(offline=True)
+OPTIONS = WorkerOptions(access=Access(offline=True))
 
 
 def test_so_many_trials_run_at_a_time_until_the_engine_is_closed(write):

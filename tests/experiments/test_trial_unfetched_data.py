@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from kfeat.data import load_raw
-from kfeat.data.sources import registry
+from kfeat.data import Access, load_raw
+from kfeat.data.registry import registry
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.trial import run_trial
@@ -67,6 +67,6 @@ def test_the_config_runs_once_its_files_are_there(write, config, tmp_path, monke
     found = load_raw(name, mirror=str(tmp_path), offline=True).fingerprint
     trials = plan(experiment, dict.fromkeys(experiment.datasets, found))
     for trial in trials[:: len(trials) // 4]:  # each kind of map, and the exact kernel SVM
-        row = run_trial(trial, threads=1, alone=True, mirror=str(tmp_path), offline=True)
+        row = run_trial(trial, threads=1, alone=True, access=Access(str(tmp_path), offline=True))
         assert row["status"] == "done", row
         assert (row["n_train"], row["n_features"]) == (ROWS, FEATURES)

@@ -6,6 +6,7 @@ from time import sleep
 import numpy as np
 import pytest
 
+from kfeat.data import Access
 from kfeat.experiments import trial as module
 from kfeat.experiments.trial import WARM_UP, WARM_UP_ROWS, run_trial
 from tests.cells import planned, run
@@ -62,7 +63,7 @@ def test_the_warm_up_sees_few_rows_of_all_classes(trial, fits):
 
 
 def test_a_class_of_a_single_row_is_among_the_few(trial, fits, monkeypatch):
-    data = module.load_data(trial, mirror=None, offline=True)
+    data = module.load_data(trial, access=Access(offline=True))
     y = np.zeros_like(data.y_train)
     y[7] = 1
     monkeypatch.setattr(module, "load_data", lambda *_, **__: replace(data, y_train=y))
@@ -92,7 +93,7 @@ def test_a_warm_up_that_fails_leaves_the_trial_alone(trial, fits):
 def test_the_time_limit_holds_in_the_warm_up_with_a_second_more(write):
     told = []
     for trial in (planned(write())[0], planned(write())[-1]):
-        run_trial(trial, threads=1, alone=True, mirror=None, offline=True, announce=told.append)
+        run_trial(trial, threads=1, alone=True, access=Access(offline=True), announce=told.append)
     named = [(phase.name, phase.before) if phase else None for phase in told]
     assert named[:3] == [("map_fit", -WARM_UP), None, ("map_fit", 0.0)]
     assert named[named.index(("train", -WARM_UP)) :][1:3] == [None, ("train", 0.0)]

@@ -8,6 +8,7 @@ import psutil
 import pytest
 import yaml
 
+from kfeat.data import Access
 from kfeat.errors import ConfigError, EngineError
 from kfeat.experiments import worker as module
 from kfeat.experiments.row import within_threads
@@ -15,7 +16,7 @@ from kfeat.experiments.worker import Worker, WorkerOptions, give_to_worker
 from tests.cells import planned
 from tests.experiments.stand_ins import Pools, Quick, stand_ins
 
-OPTIONS = WorkerOptions(offline=True)
+OPTIONS = WorkerOptions(access=Access(offline=True))
 ENDLESS = 1e9
 
 

@@ -18,9 +18,9 @@ import pytest
 from scipy.sparse import issparse
 
 from kfeat.data import Coding, Reading, load, load_raw, read_rows
-from kfeat.data.cache import array_sha256
-from kfeat.data.download import extract_member
-from kfeat.data.formats import matrices
+from kfeat.data.arrays import array_sha256
+from kfeat.data.formats import mat
+from kfeat.data.transfer import extract_member
 from kfeat.errors import DataError, KfeatError
 from tests.data.files import idx, in_this_process
 from tests.fuzz.data_samples import ARCHIVES, FILES, Y, damaged
@@ -138,7 +138,7 @@ def folder(tmp_path, monkeypatch, caplog):
 @pytest.fixture
 def quick(monkeypatch):
     """Parse .mat files here, and not in a process of kfeat's, which outlives a crash of SciPy."""
-    monkeypatch.setattr(matrices, "arrays_in", in_this_process)
+    monkeypatch.setattr(mat, "arrays_in", in_this_process)
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_what_failed_in_training_gives_way_to_what_was_trained():
 def test_the_boosting_of_a_scorer_is_scored_on_the_folds_and_the_test_rows(tmp_path):
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", X, y)), 0)
-    scorer = Scorer(threads=1, **setup.bench(0, {}))
+    scorer = Scorer(threads=1, **setup.bench(0))
     told = scorer.boosting(320)
     assert len(told["folds"]) == 5
     assert min(told["score"], told["test"]["score"]) > 0.8 > scorer.constant(320)["score"] + 0.2

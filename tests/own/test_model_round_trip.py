@@ -84,7 +84,9 @@ def test_every_kernel_in_an_exact_machine(name, tmp_path):
             solver=Libsvm(Polynomial(3, coef0=1), max_iter=10_000, class_weight={0: 1.0, 1: 2, 2: 3})
         ),
         KernelModel(solver=KernelRidge(Laplacian("median"))),
-        KernelModel(solver=Newton(), scale=["minmax_symmetric", "unit_rows", {"divide": 3.0}, "global_norm"]),
+        KernelModel(
+            solver=Newton(), scale=["minmax_symmetric", "maxabs", "unit_rows", {"divide": 3.0}, "global_norm"]
+        ),
         KernelModel(solver=Newton(class_weight="balanced"), constant_features="drop"),
     ],
     ids=range(8),

@@ -15,7 +15,7 @@ from kfeat.experiments.config import load_experiment
 from kfeat.own import bench as bench_module
 from kfeat.own import search as module
 from kfeat.own.bench import LocalScorer, Scorer, ScorerProcess, helpful_threads, rarest_rows
-from kfeat.own.candidates import Candidate, Facts, draw, maps_of, neighbours, study_of
+from kfeat.own.candidates import Candidate, DataFacts, draw, maps_of, neighbours, study_of
 from kfeat.own.search import (
     Scored,
     Search,
@@ -57,7 +57,7 @@ def searched(setup, asked, folder, budget=1000.0):
 def found(path, folder, most, patch):
     patch.setattr(module, "MOST", most)
     setup = setup_of(load_experiment(path), 0)
-    asked = Direct(**setup.bench(0, {}))
+    asked = Direct(**setup.bench(0))
     return searched(setup, asked, folder), asked
 
 
@@ -105,7 +105,7 @@ def test_other_data_are_another_search(tmp_path):
 def test_who_took_too_long_is_tried_again_with_a_longer_budget(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "MOST", 1)
     setup = small(tmp_path)
-    bench, failed, first = setup.bench(0, {}), [], ""
+    bench, failed, first = setup.bench(0), [], ""
     slow = Answering("score", None, **bench)
     for asked, budget in ((slow, 1000.0), (Direct(**bench), 500.0), (Direct(**bench), 2000.0)):
         scored = searched(setup, asked, tmp_path / "tune", budget).scored
@@ -120,7 +120,7 @@ def test_who_took_too_long_is_tried_again_with_a_longer_budget(tmp_path, monkeyp
 def test_why_there_is_no_score_is_told_and_the_next_call_tries_again(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "MOST", 1)
     setup = small(tmp_path)
-    bench = setup.bench(0, {})
+    bench = setup.bench(0)
     asked = (Answering("test", {"failed": "no memory"}, **bench), Direct(**bench))
     said = [" ".join(sentences(searched(setup, one, tmp_path / "tune"))) for one in asked]
     assert "the best has no score yet: no memory." in said[0]
@@ -144,7 +144,7 @@ def test_a_search_keeps_the_weights_of_classes_and_knows_the_task(tmp_path):
     assert len({plain.identity, biased.identity, weighted.identity}) == 3
     candidate = Candidate("own", {"name": "linear"}, {"name": "nystrom", "n_components": 6}, "squared_hinge")
     for setup, all_of_one_class in ((biased, True), (weighted, False)):
-        bench = Direct(**setup.bench(0, {})).bench
+        bench = Direct(**setup.bench(0)).bench
         given = {"candidate": candidate, "n": 240, "values": [0.001]}
         assert (bench.score(**given)["score"] > 0.93) == all_of_one_class
     path = config(tmp_path, "{name: linear}", X, y, "{name: liblinear, solver_type: 11, bias: 1.0}")
@@ -156,12 +156,12 @@ def test_a_search_keeps_the_weights_of_classes_and_knows_the_task(tmp_path):
 
 def test_without_time_there_is_a_linear_model_and_candidates_that_all_fail_are_told(tmp_path, monkeypatch):
     setup = small(tmp_path)
-    asked = Direct(**setup.bench(0, {}))
+    asked = Direct(**setup.bench(0))
     hurried = searched(setup, asked, tmp_path / "tune", 1e-6)
     assert hurried.best.candidate.linear
     assert asked.questions.count("score") == 1
     monkeypatch.setattr(module, "MOST", 1)
-    failing = Answering("score", {"failed": "one class only"}, range(99), **setup.bench(0, {}))
+    failing = Answering("score", {"failed": "one class only"}, range(99), **setup.bench(0))
     with pytest.raises(ConfigError, match=r"^no candidate could be scored: one class only$"):
         Search(failing, tmp_path / "failing.log", 1000.0, 0).run()
     assert [trial.state.name for trial in study_of(tmp_path / "failing.log", 0).trials].count("FAIL") == 1
@@ -177,7 +177,7 @@ def test_rows_that_cannot_choose_a_method_are_refused(tmp_path):
 
 def test_a_process_answers_fails_and_is_ended_at_a_deadline(tmp_path):
     setup = small(tmp_path)
-    assistant = ScorerProcess(1, **setup.bench(0, {}))
+    assistant = ScorerProcess(1, **setup.bench(0))
     try:
         facts = assistant.ask("facts", monotonic() + 100)
         assert facts["n_train"] == 96
@@ -197,7 +197,7 @@ def test_a_process_answers_fails_and_is_ended_at_a_deadline(tmp_path):
         assistant.end()
 
 
-FACTS = Facts(
+FACTS = DataFacts(
     "classification", 30_000, 100, 20, 9_000,
     {"own": {"gaussian": 0.1, "polynomial": 0.1}, "zscore": {"gaussian": 0.05, "polynomial": 0.05}},
 )  # fmt: skip
@@ -251,10 +251,10 @@ def test_the_usual_come_first_on_each_scaling_then_on_the_best_and_every_step_is
     assert first[5].kernel["degree"] == 3
     assert all(one.exact for one in first)
     (orf, nystrom) = maps_of(first[1], FACTS, 30_000)
-    assert (orf.size, nystrom.size) == (1024, 1024)
-    assert maps_of(first[1], FACTS, 300)[0].size == 100
+    assert (orf.D, nystrom.D) == (1024, 1024)
+    assert maps_of(first[1], FACTS, 300)[0].D == 100
     steps = list(neighbours(orf, FACTS))
-    assert [one.size for one in steps] == [4096, 2048, 1024, 1024, 1024]
+    assert [one.D for one in steps] == [4096, 2048, 1024, 1024, 1024]
     assert [one.kernel["gamma"] for one in steps[2:4]] == [0.1, 0.025]
     assert steps[4].loss == "logistic"
 
@@ -316,7 +316,7 @@ def test_the_time_of_a_large_map_is_told_from_rows_enough_for_its_landmarks(tmp_
 def test_the_config_of_a_best_on_some_rows_trains_what_was_tested(rows, split, tmp_path):
     path = config(tmp_path, "{name: linear}", *product(240))
     setup = setup_of(load_experiment(path, [f"protocol.split={split}"]), 0)
-    bench = Direct(**setup.bench(0, {})).bench
+    bench = Direct(**setup.bench(0)).bench
     kernel = {"name": "gaussian", "gamma": 0.2}
     best = Scored(Candidate("zscore", kernel, None, "squared_hinge"), 60, 0.9, 0.01, 10.0, 0.1)
     tested = bench.test(best.candidate, best.value, rows)
@@ -361,7 +361,7 @@ def test_gamma_is_one_over_the_number_of_columns_after_z_scores_and_no_offset_ch
     found = []
     for offset in (0.0, 100.0):
         setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", X + offset, y)), 0)
-        found.append(Direct(**setup.bench(0, {})).bench.facts().gammas)
+        found.append(Direct(**setup.bench(0)).bench.facts().gammas)
     for gammas in found:
         assert gammas["zscore"]["gaussian"] == pytest.approx(1 / 6, rel=0.05)
         assert gammas["own"]["gaussian"] == pytest.approx(1 / (6 / 3), rel=0.05)  # of U(-1, 1)
@@ -379,7 +379,7 @@ class Simulated:
         monkeypatch.setattr(module, "monotonic", lambda: self.now)
 
     def training(self, candidate, n):
-        return self.load * (n**2 / 2e7 if candidate.exact else n * max(candidate.size, 50) ** 2 / 4e10)
+        return self.load * (n**2 / 2e7 if candidate.exact else n * max(candidate.D, 50) ** 2 / 4e10)
 
     def ask(self, method, deadline, limit=inf, *, candidate=None, n=0, values=(), value=0.0, rows=None):
         if len(self.asked) == self.most:
@@ -406,7 +406,7 @@ class Simulated:
             return None
         score = 0.8 - 2 / (n + 1) ** 0.5
         if candidate and not candidate.exact:
-            score -= 10 / max(candidate.size, 50)
+            score -= 10 / max(candidate.D, 50)
         scores = {"score": score, "sd": 0.0, "value": 1.0, "folds": [score] * folds, "seconds": seconds}
         return scores | ({"train": seconds, "predict": 0.1} if method == "test" else {})
 
@@ -424,7 +424,7 @@ def test_a_budget_holds_at_any_load_with_the_training_of_the_best(load, budget, 
     assert 0.5 * budget < asked.now <= 1.05 * budget
     assert asked.longest <= 0.26 * budget
     if (load, budget, process) == (1.0, 60.0, True):
-        assert result.best.candidate.size >= 4096
+        assert result.best.candidate.D >= 4096
 
 
 def test_a_winner_that_takes_longer_than_the_budget_gives_way(monkeypatch):
@@ -441,7 +441,7 @@ def test_on_many_rows_a_large_map_is_trained_on_some_of_them(capped, process, mo
     at.capped = capped
     result = Search(at, None, 60.0, 0).run()
     one = result.best
-    assert (one.candidate.size >= 1024) == capped
+    assert (one.candidate.D >= 1024) == capped
     assert (one.n <= result.rows.get(one, at.n_train) < at.n_train) == capped
     if process:
         tested = [rows for method, _, rows in at.asked if method == "test"]
@@ -533,13 +533,13 @@ def test_another_kind_of_map_than_the_best_gets_more_features_too(monkeypatch):
         return took if candidate.map["name"] == "nystrom" else took / 1e4
 
     def score(candidate, n):
-        kinds = {"nystrom": 0.9, "orf": 0.8 + candidate.size / 1e5}
+        kinds = {"nystrom": 0.9, "orf": 0.8 + candidate.D / 1e5}
         return kinds.get((candidate.map or {}).get("name"), 0.5) + n / 1e6
 
     result = Search(Answers(monkeypatch, score, seconds, n_train=9_000), None, BUDGET, 0).run()
     assert result.best.candidate.map["name"] == "nystrom"
     maps = [one.candidate for one in result.scored if one.candidate.map]
-    largest = {name: max(one.size for one in maps if one.map["name"] == name) for name in ("nystrom", "orf")}
+    largest = {name: max(one.D for one in maps if one.map["name"] == name) for name in ("nystrom", "orf")}
     assert largest == {"nystrom": 1024, "orf": 4096}
 
 
@@ -547,28 +547,28 @@ def test_no_map_has_more_landmarks_than_rows(monkeypatch):
     """The best has 3,000 rows, since on more a candidate takes too long."""
 
     def score(candidate, n):
-        return 1 - 1 / (2 + candidate.size)
+        return 1 - 1 / (2 + candidate.D)
 
     answers = Answers(monkeypatch, score, lambda candidate, n: 1e-6 if n <= 3_000 else inf, n_train=27_000)
     result = Search(answers, None, BUDGET, 0).run()
-    landmarks = {one.candidate.size for one in result.scored if one.candidate.size}
+    landmarks = {one.candidate.D for one in result.scored if one.candidate.D}
     assert max(landmarks) == 2000  # not four times 1,000
-    assert all(one.candidate.size <= one.n for one in result.scored)
+    assert all(one.candidate.D <= one.n for one in result.scored)
 
 
 def test_a_candidate_that_takes_far_longer_than_told_does_not_cost_the_best(monkeypatch):
     """Where it cannot be ended, the linear model was handed over, since it alone trains in no time."""
     at, told = Simulated(monkeypatch, 1.0, False), Simulated.training
-    at.training = lambda candidate, n: told(at, candidate, n) * (20 if candidate.size >= 2048 else 1)
+    at.training = lambda candidate, n: told(at, candidate, n) * (20 if candidate.D >= 2048 else 1)
     best = Search(at, None, 60.0, 0).run().best
     assert at.now > 60
-    assert best.candidate.size >= 1024
+    assert best.candidate.D >= 1024
 
 
 def test_the_best_is_tested_after_a_candidate_that_was_ended(monkeypatch):
     """The start of a new process once took all the time that was kept for the tests."""
     at, told = Simulated(monkeypatch, 1.5, True), Simulated.training
-    at.training = lambda candidate, n: told(at, candidate, n) * (9 if candidate.size in (512, 1000) else 1)
+    at.training = lambda candidate, n: told(at, candidate, n) * (9 if candidate.D in (512, 1000) else 1)
     own = {"name": "orf", "n_components": 1000}
     for budget in (12.0, 25.0):
         at.now = 0.0
@@ -593,9 +593,9 @@ def test_the_start_of_a_new_process_is_kept_for_a_short_search(slow_from, monkey
 def test_a_small_map_is_tried_where_there_is_no_time_for_a_larger_one(monkeypatch):
     at, told = Simulated(monkeypatch, 1.0, True), Simulated.training
     at.capped = False
-    at.training = lambda candidate, n: told(at, candidate, n) * (5 if candidate.size else 1)
+    at.training = lambda candidate, n: told(at, candidate, n) * (5 if candidate.D else 1)
     Search(at, None, 10.0, 0).run()
-    sizes = {one.size for _, one, _ in at.asked if one and one.map and one.map["name"] == "orf"}
+    sizes = {one.D for _, one, _ in at.asked if one and one.map and one.map["name"] == "orf"}
     assert 256 in sizes
     assert max(sizes) < 1024
 
@@ -673,7 +673,7 @@ def test_a_linear_model_is_ahead_only_of_what_has_a_score():
 
 
 def test_few_rows_take_one_thread_of_blas_and_more_rows_those_that_help(tmp_path, monkeypatch):
-    bench = Direct(2, **small(tmp_path).bench(0, {})).bench
+    bench = Direct(2, **small(tmp_path).bench(0)).bench
 
     def threads(n):
         with bench.threads_for(n):

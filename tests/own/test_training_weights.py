@@ -10,7 +10,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kfeat
-from kfeat.data.coding import learn_coding
+from kfeat.data import Access
+from kfeat.data.coders import learn_coding
 from kfeat.data.dataset import Dataset
 from kfeat.errors import SolverError
 from kfeat.experiments.config import load_experiment
@@ -206,5 +207,5 @@ def test_a_config_learns_its_scaling_and_its_bandwidth_with_weights(tmp_path):
         }
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(config))
         trial = only_trial(load_experiment(tmp_path / f"{name}.yaml"), all_rows=True)
-        scores.append(train(trial, cache=tmp_path).decision_function(frame[["a", "b", "c"]]))
+        scores.append(train(trial, Access(cache=tmp_path)).decision_function(frame[["a", "b", "c"]]))
     np.testing.assert_allclose(*scores, atol=1e-5)

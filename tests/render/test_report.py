@@ -24,7 +24,7 @@ SHOWN = re.compile(r"([-+]\d+\.\d\d) \[(-?\d+\.\d\d), (-?\d+\.\d\d)\]")
 load = load_reference
 
 
-def column(experiment, make=row, title="less ORF"):
+def column(experiment, make=row, title="minus ORF"):
     return {record["method"]: record[title] for record in records(experiment, cells_with(experiment, make))}
 
 
@@ -47,13 +47,13 @@ def test_each_table_has_the_differences_with_their_intervals(load):
         assert [float(n) for n in SHOWN.fullmatch(shown[method]).groups()] == pytest.approx(
             expected, abs=5e-3
         )
-        line = [float(lines[method][f"less ORF{end}"]) for end in ("", "_low", "_high")]
+        line = [float(lines[method][f"minus ORF{end}"]) for end in ("", "_low", "_high")]
         assert line == pytest.approx(expected, rel=1e-3)
-    assert lines["ORF, D = 32"]["less ORF"] == lines["exact, LIBSVM"]["less ORF"] == ""
+    assert lines["ORF, D = 32"]["minus ORF"] == lines["exact, LIBSVM"]["minus ORF"] == ""
     for style in ("terminal", "markdown"):
         text = render(experiment, cells, style)
         assert shown["Nystrom"] in text
-        assert text.count("less ORF: the score less the reference's") == 1
+        assert text.count("minus ORF: the score minus the reference's") == 1
         assert "95 % interval, from pairs of runs with the same split or features." in text
         assert "Welch" not in text
 
@@ -67,7 +67,7 @@ def test_the_note_says_which_intervals_are_welchs(load):
     assert [float(number) for number in shown] == pytest.approx(expected, abs=5e-3)
     assert any(line.endswith("its 95 % interval, Welch's.") for line in notes(experiment, cells))
     two = load("{map: orf, solver: newton}", {**FIXED, **TWO_MAPPED})
-    (note,) = [line for line in notes(two, cells_with(two, row)) if line.startswith("less ORF, Newton: ")]
+    (note,) = [line for line in notes(two, cells_with(two, row)) if line.startswith("minus ORF, Newton: ")]
     pairs, _, welch = note.partition("; Welch's for ")
     assert "from pairs of runs" in pairs
     assert "'Nystrom, LIBLINEAR'" in welch
@@ -75,10 +75,10 @@ def test_the_note_says_which_intervals_are_welchs(load):
 
 
 def test_a_title_of_one_size_names_it_and_that_of_several_methods_none(load):
-    assert set(column(load("{map: exact}"), title="less exact, LIBSVM").values()) > {"reference"}
-    assert "less ORF, D = 64" in records(*_of(load("{map: orf, map.n_components: 64}")))[0]
-    assert "less reference" in records(*_of(load("{map: [orf, nystrom]}")))[0]
-    assert not [key for key in records(*_of(load(maps=["nystrom"])))[0] if "less" in key]
+    assert set(column(load("{map: exact}"), title="minus exact, LIBSVM").values()) > {"reference"}
+    assert "minus ORF, D = 64" in records(*_of(load("{map: orf, map.n_components: 64}")))[0]
+    assert "minus reference" in records(*_of(load("{map: [orf, nystrom]}")))[0]
+    assert not [key for key in records(*_of(load(maps=["nystrom"])))[0] if "minus" in key]
 
 
 def _of(experiment):
@@ -102,7 +102,8 @@ def test_a_difference_from_a_score_in_doubt_is_marked(load):
 
     assert f"{UNCONVERGED} [" in column(load(), half_done)["Nystrom"]
     assert (
-        UNCONVERGED not in column(load("{map: nystrom}"), half_done, "less Nystrom")["Random Fourier, D = 32"]
+        UNCONVERGED
+        not in column(load("{map: nystrom}"), half_done, "minus Nystrom")["Random Fourier, D = 32"]
     )
 
 
@@ -139,7 +140,7 @@ def test_latex_is_a_table_of_a_paper(load, tmp_path):
     cells = cells_with(experiment, lambda trial: row(trial) if trial.map else fake_row(trial, 0.99))
     text = render(experiment, cells, "latex")
     check_latex(text)
-    about = r"Mean $\pm$ standard deviation over 6 runs; bold: the best map. less ORF: the score less "
+    about = r"Mean $\pm$ standard deviation over 6 runs; bold: the best map. minus ORF: the score minus "
     assert rf"\caption{{Maps \& 50 \% of n\#1\_a. {about}" in text
     assert r"\label{tab:my_maps}\smallskip" in text
     best = max((cell for cell in cells if cell.trial.map), key=lambda cell: cell.score.mean)

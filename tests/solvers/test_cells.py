@@ -22,10 +22,10 @@ NEW = rng.random((300, 4))
 
 @pytest.mark.parametrize("size", [1, 7, 40, 349, 700])
 def test_cells_are_halves_of_at_least_their_size(size):
-    tree = Tree(X, size, np.random.default_rng(1))
-    assert sorted(np.concatenate(tree.cells)) == [*range(700)]
-    assert all(size <= len(rows) < max(2 * size, 2) for rows in tree.cells)
-    for rows, members in zip(tree.cells, tree.members(X), strict=True):
+    tree = Tree.grow(X, size, np.random.default_rng(1))
+    assert sorted(np.concatenate(tree.cells())) == [*range(700)]
+    assert all(size <= len(rows) < max(2 * size, 2) for rows in tree.cells())
+    for rows, members in zip(tree.cells(), tree.members(X), strict=True):
         assert [*rows] == sorted(members)  # a row of training is predicted from its own cell
     parts = tree.members(NEW)
     assert sorted(np.concatenate(parts)) == [*range(300)]
@@ -35,9 +35,9 @@ def test_rows_of_the_same_cell_lie_on_the_same_side_of_each_hyperplane():
     """Two rows share a cell of n rows with the probability 1 - angle-like distance: near ones mostly do."""
     together, apart = [], []
     for seed in range(60):
-        tree = Tree(X, 100, np.random.default_rng(seed))
+        tree = Tree.grow(X, 100, np.random.default_rng(seed))
         cell = np.empty(700, int)
-        for k, rows in enumerate(tree.cells):
+        for k, rows in enumerate(tree.cells()):
             cell[rows] = k
         distances = np.linalg.norm(X - X[0], axis=1)
         near, far = np.argsort(distances)[[1, -1]]
@@ -56,7 +56,7 @@ def test_each_cell_is_kernel_ridge_on_its_rows(make, weights):
     mean = np.average(TARGETS[kept], weights=c)
     ours = CellKernelRidge(kernel, 0.05, 90, random_state=3).fit(make(X), TARGETS, weights)
     expected = np.empty(300)
-    for rows, members in zip(ours.tree_.cells, ours.tree_.members(NEW), strict=True):
+    for rows, members in zip(ours.tree.cells(), ours.tree.members(NEW), strict=True):
         alone = KernelRidge(kernel, 0.05, fit_intercept=False)
         alone.fit(X[kept[rows]], TARGETS[kept[rows]] - mean, c[rows])
         expected[members] = alone.predict(NEW[members]) + mean
@@ -82,6 +82,6 @@ def test_one_cell_is_exact_kernel_ridge():
 def test_equal_rows_stay_in_one_cell():
     rows = np.repeat(X[:5], 60, axis=0)
     ours = CellKernelRidge(Gaussian(1.0), 0.1, 20, random_state=0).fit(rows, np.arange(300.0))
-    assert all(len(np.unique(rows[cell], axis=0)) <= 5 for cell in ours.tree_.cells)
-    assert min(map(len, ours.tree_.cells)) >= 60
+    assert all(len(np.unique(rows[cell], axis=0)) <= 5 for cell in ours.tree.cells())
+    assert min(map(len, ours.tree.cells())) >= 60
     np.testing.assert_allclose(ours.predict(rows).reshape(5, 60).std(axis=1), 0, atol=1e-9)

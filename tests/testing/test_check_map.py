@@ -1,7 +1,6 @@
 """check_map finds each promise that a map breaks, and no other."""
 
 import re
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +12,8 @@ from sklearn.utils import check_random_state
 from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.kernels import Gaussian, Polynomial
 from kfeat.maps import ORF, Nystrom, RandomMaclaurin, TensorSketch
-from kfeat.testing import check_map
+from kfeat.testing import bias, check_map, setting
+from kfeat.testing.promises import PROMISES
 
 KERNEL = Gaussian(0.5)
 
@@ -320,7 +320,7 @@ def test_a_map_that_refuses_negative_entries_gets_none_without_a_tag():
 
 
 def test_too_few_seeds_leave_it_open(monkeypatch):
-    monkeypatch.setattr(sys.modules["kfeat.testing.check_map"], "MOST_SEEDS", 200)
+    monkeypatch.setattr(setting, "MOST_SEEDS", 200)
     check = checks_of(PolynomialCountSketch(degree=6, n_components=4, gamma=1.0), Polynomial(6))["unbiased"]
     assert check.held is None
     assert "200 seeds); only a factor of" in check.detail
@@ -328,12 +328,11 @@ def test_too_few_seeds_leave_it_open(monkeypatch):
 
 def test_the_stated_share_of_correct_maps_fails(monkeypatch):
     """At half of 20 % for each kind of test, and the variance just as slow as allowed."""
-    module, rng = sys.modules["kfeat.testing.check_map"], np.random.default_rng(0)
-    monkeypatch.setattr(module, "FALSE_ALARMS", 0.2)
-    scales = (1.0, 4 ** (-module.LEAST_RATE / 2))
+    rng = np.random.default_rng(0)
+    monkeypatch.setattr(bias, "FALSE_ALARMS", 0.2)
+    scales = (1.0, 4 ** (-bias.LEAST_RATE / 2))
     draws = [[scale * rng.standard_normal((200, 22)) for scale in scales] for _ in range(500)]
-    for promise in ("unbiased", "variance of order 1 / D"):
-        check = module.PROMISES[promise]
+    for check in (PROMISES["unbiased"], PROMISES["variance of order 1 / D"]):
         failed = np.mean([check(SimpleNamespace(errors=errors))[0] is False for errors in draws])
         assert 0.06 < failed < 0.14  # three standard errors
 

@@ -11,26 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.cache import compact, naming
+from kfeat.data.base import Task
 from kfeat.data.coding import Coding, as_labels
-from kfeat.data.dataset import (
-    Contents,
-    Matrix,
-    Part,
-    Raw,
-    Reading,
-    Task,
-    check_finite_labels,
-    check_finite_matrix,
-    format_of,
-)
+from kfeat.data.content import naming
+from kfeat.data.dataset import Contents, Raw
+from kfeat.data.matrix import Matrix, Part, check_finite_labels, check_finite_matrix, compact
+from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError, KfeatError
 from kfeat.text import counted, printable
 
-MODULES = {
-    **dict.fromkeys(("csv", "tsv", "arff", "parquet"), "tables"),
-    **dict.fromkeys(("npz", "mat", "idx"), "matrices"),
-}
+TABLES = (
+    "csv",
+    "tsv",
+    "arff",
+    "parquet",
+)  # which have named columns; other formats have modules of their own
 ROWS = 8192  # of a block
 LABELS_BESIDE = ("csv", "tsv", "idx")  # which may have a file of labels
 MOST_CLASSES = 20  # whole-number labels of more kinds than this are taken for regression targets
@@ -96,8 +91,7 @@ def as_data_errors(path: Path | str, name: str) -> Iterator[None]:
 
 def reader_of(name: str) -> Any:
     """Return what reads a format: `read` the parts of files, `blocks` a file in blocks of rows."""
-    module = import_module(f"kfeat.data.formats.{MODULES.get(name, name)}")
-    return module.FORMATS[name] if hasattr(module, "FORMATS") else module
+    return import_module(f"kfeat.data.formats.{'tables' if name in TABLES else name}")
 
 
 def check_roles(files: Mapping[str, Path], name: str) -> None:

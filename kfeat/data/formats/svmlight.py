@@ -9,9 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from kfeat.data.cache import open_text
+from kfeat.data.base import MOST_SIDE
 from kfeat.data.coding import Coding
-from kfeat.data.dataset import MOST_SIDE, Contents, Matrix, Part, Reading
+from kfeat.data.content import open_text
+from kfeat.data.dataset import Contents
+from kfeat.data.matrix import Matrix, Part
+from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
 

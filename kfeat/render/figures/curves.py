@@ -15,7 +15,6 @@ from matplotlib.lines import Line2D
 
 from kfeat.analysis.cells import Cell, grouped
 from kfeat.analysis.names import Names, formulas
-from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import FigureLayout
 from kfeat.render.figures.marks import Marks, why_single
@@ -117,7 +116,7 @@ def _points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str,
             tuple(words[part] for part in parts if part != "y")
             for parts in (layout.rows, layout.columns, named)
         )
-        stand_in = stand_ins.get(dataset_name(cell.trial.source), "") if "dataset" in named else ""
+        stand_in = stand_ins.get(cell.trial.source.name, "") if "dataset" in named else ""
         points.append(_Point(cell, series, row, column, title, stand_in))
     return points
 

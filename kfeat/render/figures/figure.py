@@ -15,7 +15,6 @@ from matplotlib.text import Text
 from kfeat.analysis.cells import PHASES, Cell, by_setting
 from kfeat.analysis.names import Names, formulas
 from kfeat.analysis.statistics import Summary
-from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import Column, FigureLayout, ReferenceLine, TableLayout
 from kfeat.experiments.paper import PRINTED_TIMES
@@ -110,7 +109,7 @@ def figure_of(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
 
 def _stand_in(experiment: Experiment) -> str:
     """Return what a title leaves open where all data stand in for others, so that no panel names them."""
-    names = [dataset_name(source) for source in experiment.datasets]
+    names = [source.name for source in experiment.datasets]
     meant = experiment.stand_ins.get(names[0])
     if meant is None or len(set(names)) > 1 or "stand-in" in experiment.title:
         return ""
@@ -275,7 +274,7 @@ def ratios(experiment: Experiment, layout: TableLayout, cells: Sequence[Cell]) -
         marks.across(axes, [EQUAL], SCORE)
         axes.set_yticks(range(len(shown)), [wrapped(_ratio_label(column, of), 3) for _, column, of in shown])
         axes.set_ylim(len(shown) - 0.4, -0.6)
-        data = next(dataset_name(choice.cell.trial.source) for choice in chosen if choice.cell)
+        data = next(choice.cell.trial.source.name for choice in chosen if choice.cell)
         meant = experiment.stand_ins.get(data)
         axes.set_title(f"{name} (stand-in for {meant})" if meant else name)
         own = [mark for at, (i, _, of) in enumerate(shown) if (mark := _mark(at, chosen[i], of))]

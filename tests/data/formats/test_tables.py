@@ -9,7 +9,7 @@ import pytest
 
 from kfeat.data import FileSource, Protocol, Reading, load, load_raw, read_rows
 from kfeat.data.formats.tables import read_frame
-from kfeat.data.preparation import prepare
+from kfeat.data.prepare import prepare
 from kfeat.errors import ConfigError, DataError
 from kfeat.own.new_config import new_config
 from kfeat.text import say_once
@@ -223,7 +223,7 @@ def test_messages_quote_at_most_100_characters(tmp_path):
 
 
 def test_a_line_without_end_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("kfeat.data.cache.LONGEST_LINE", 1000)
+    monkeypatch.setattr("kfeat.data.content.LONGEST_LINE", 1000)
     with pytest.raises(DataError, match="expected lines of text, got one of 1,000 bytes or more"):
         loaded(tmp_path, "\0" * 2000)
 

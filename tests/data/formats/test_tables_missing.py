@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from kfeat.data import Reading, load_raw, read_rows
-from kfeat.data.formats.tables import MISSING
+from kfeat.data.formats.declared import MISSING
 from kfeat.errors import DataError
 from tests.data import files
 from tests.data.files import described, write

@@ -1,4 +1,4 @@
-"""Generated data, and those made of others' files: always the same, with labels that mean what they say."""
+"""Generated data: the same for the same specification, with labels that mean what they say."""
 
 import subprocess
 import sys
@@ -10,19 +10,10 @@ from numpy.testing import assert_array_equal
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import PolynomialFeatures
 
-from kfeat.data import fingerprint, generators, load, load_raw
-from kfeat.data.dataset import Part, Raw
-from kfeat.data.generators import (
-    Dense,
-    LargeQuadric,
-    Normal,
-    Quadric,
-    UnitBall,
-    generate,
-    generator_fingerprint,
-)  # fmt: skip
-from kfeat.data.loading import read_form
-from kfeat.data.sources import entry
+from kfeat.data import fingerprint, load, load_raw
+from kfeat.data.access import AS_SET
+from kfeat.data.sources.generators import Dense, Normal, Quadric, UnitBall
+from kfeat.data.sources.large_quadric import LargeQuadric
 from kfeat.errors import ConfigError, DataError
 
 KINDS = {"unit_ball": UnitBall, "dense": Dense, "normal": Normal, "quadric": Quadric}
@@ -31,24 +22,24 @@ SPECS = [cls(name=name, n=400, d=5) for name, cls in KINDS.items()]
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_the_same_specification_gives_the_same_numbers(spec):
-    a, b = generate(spec).parts["train"], generate(spec).parts["train"]
+    a, b = spec.load(AS_SET).parts["train"], spec.load(AS_SET).parts["train"]
     assert np.array_equal(a.X, b.X)
     assert np.array_equal(a.y, b.y)
-    other = generate(spec.model_copy(update={"seed": 1})).parts["train"]
+    other = spec.model_copy(update={"seed": 1}).load(AS_SET).parts["train"]
     assert not np.array_equal(a.X, other.X)
     others = [spec.model_copy(update=change) for change in ({}, {"seed": 1}, {"n": 401}, {"d": 6})]
-    assert len({generator_fingerprint(one) for one in others}) == 4
+    assert len({one.pinned for one in others}) == 4
 
 
 @pytest.mark.parametrize("spec", SPECS[:3], ids=lambda spec: spec.name)
 def test_a_linear_machine_learns_linear_labels(spec):
-    part = generate(spec).parts["train"]
+    part = spec.load(AS_SET).parts["train"]
     assert LogisticRegression(C=1e6, max_iter=1000).fit(part.X, part.y).score(part.X, part.y) > 0.98
 
 
 def test_a_quadric_needs_degree_two_and_a_share_of_its_labels_is_wrong():
     true, noisy = (
-        generate(Quadric(name="quadric", n=4000, d=5, noise=noise)).parts["train"] for noise in (0.0, 0.1)
+        Quadric(name="quadric", n=4000, d=5, noise=noise).load(AS_SET).parts["train"] for noise in (0.0, 0.1)
     )
     machine, squares = LogisticRegression(C=1e6, max_iter=1000), PolynomialFeatures(2).fit_transform(true.X)
     assert machine.fit(true.X, true.y).score(true.X, true.y) < 0.6
@@ -79,7 +70,7 @@ def test_the_first_rows_do_not_depend_on_how_many_there_are(tmp_path):
 
 def test_they_are_generated_once_and_mapped(tmp_path, monkeypatch):
     first = load_raw(SPEC, cache=tmp_path)
-    monkeypatch.setattr("kfeat.data.generators.generate_large", None)
+    monkeypatch.setattr(LargeQuadric, "generate", None)
     again = load_raw(SPEC, cache=tmp_path)
     assert again.fingerprint == first.fingerprint == fingerprint(SPEC)
     assert again.verified
@@ -168,59 +159,3 @@ print(peak_memory_mb() - before)
 def test_making_and_loading_takes_less_memory_than_the_data():
     shown = subprocess.run([sys.executable, "-c", MAKE, "200000"], capture_output=True, text=True, check=True)
     assert float(shown.stdout) < 0.7 * 200_000 * 200 * 4 / 1e6  # of 160 MB
-
-
-def toy_mnist():
-    rng = np.random.default_rng(0)
-    images = rng.integers(0, 256, (9000, 784)).astype(np.uint8) * (rng.random((9000, 784)) < 0.4)
-    labels = np.arange(9000) % 2 * 5 + 4
-    parts = {"train": Part(images[:8000], labels[:8000]), "test": Part(images[8000:], labels[8000:])}
-    return Raw("mnist", "classification", parts)
-
-
-@pytest.mark.slow
-def test_stand_in_for_gisette_has_its_make():
-    made = generators.gisette_mnist(toy_mnist())
-    train, test = made.parts["train"], made.parts["test"]
-    assert (train.X.shape, test.X.shape) == ((6000, 5000), (1000, 5000))
-    assert np.unique(train.y, return_counts=True)[1].tolist() == [3000, 3000]
-    assert np.unique(test.y, return_counts=True)[1].tolist() == [500, 500]
-    assert (train.X.min(), train.X.max(), train.X.dtype.kind) == (0, 999, "i")
-    assert_array_equal(generators.gisette_mnist(toy_mnist()).parts["test"].X, test.X)
-    rows = {row.tobytes() for row in train.X}
-    assert not any(row.tobytes() in rows for row in test.X)
-    # every feature has a twin with the same values in another order: one of the two is the probe
-    sums = np.sort(np.vstack([train.X, test.X]).sum(axis=0, dtype=np.int64))
-    assert_array_equal(sums[::2], sums[1::2])
-
-
-def test_real_features_are_pixels_and_products():
-    images = toy_mnist().parts["train"].X[:50]
-    features = generators.real_features(images, np.random.default_rng(1))
-    area = images.reshape(-1, 28, 28)[:, 3:18, 4:24].reshape(50, -1) / 255
-    pixels = {np.rint(999 * pixel).astype(np.int16).tobytes() for pixel in area.T}
-    assert all(column.tobytes() in pixels for column in features[:, : generators.N_PIXELS].T)
-    products = {
-        np.rint(999 * area[:, i] * area[:, j]).astype(np.int16).tobytes()
-        for i in range(300)
-        for j in range(300)
-    }
-    assert all(column.tobytes() in products for column in features[:, generators.N_PIXELS :].T)
-
-
-def test_covertype_is_scaled_as_libsvm_does():
-    part = Part(np.array([[1.0, 0], [2, 1], [4, 0]]), np.array([1, 2, 7]))
-    uci = Raw("covertype_uci", "classification", {"train": part})
-    made = generators.covertype_binary(uci).parts["train"]
-    assert made.X.tolist() == [[0, 0], [0.333333, 1], [1, 0]]
-    assert made.y.tolist() == [1, 2, 1]
-
-
-@pytest.mark.data
-@pytest.mark.slow
-def test_covertype_is_the_same_from_both_forms(mirror, real_cache):
-    for name in ("covertype", "covertype_uci"):
-        load_raw(name, mirror=mirror, cache=real_cache, offline=True)
-    known = entry("covertype")
-    form = known.forms[1]
-    assert read_form(form, form.paths(real_cache), known.task).fingerprint == known.fingerprint
