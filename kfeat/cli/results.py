@@ -61,7 +61,7 @@ def check(
         raise click.UsageError("--rerun-budget compares with the published rows; leave --against out")
     from kfeat.analysis.judgement import judge_against, judge_experiments, tallies
     from kfeat.analysis.numbers import REGRESSED
-    from kfeat.render.overview import compared_with, passes, terminal
+    from kfeat.render.overview import compared_with, passes, terminal, undecided_sentence
     from kfeat.render.table import terminal_width
     from kfeat.render.verdicts import scoreboard
 
@@ -99,6 +99,8 @@ def check(
             folder = out / judgement.experiment.name if rerun_budget is None else results
             published = results if judgement.place == str(results) else None
             click.echo(scoreboard(judgement, folder, width, published, against))
+            if judgement.has_rows and (more := undecided_sentence(judgement, judgement.experiment.argument)):
+                click.echo(more)
             moved = [item for item in judgement.comparisons if item.verdict == REGRESSED and item.elsewhere]
             if moved and rerun_budget is None and against is None:
                 again = f"kfeat check {judgement.experiment.path} --rerun-budget 5m"

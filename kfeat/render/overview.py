@@ -127,7 +127,7 @@ class Undecided:
     `runs` is the smallest number of runs of its cells now, and `needed` the number that decides it; None: it
     is more than MOST times as many. `seconds` is the time of the further runs, one after another. `timed`:
     they need an idle machine. `first`: a cell has a single run, so that its spread is not known, and `needed`
-    only shows it.
+    only shows it. `never`: no number of runs decides it, since the paper's own run varies too much.
     """
 
     experiment: str
@@ -138,6 +138,7 @@ class Undecided:
     seconds: float
     timed: bool
     first: bool = False
+    never: bool = False
 
 
 def undecided(judgements: Iterable[Judgement]) -> list[Undecided]:
@@ -192,7 +193,19 @@ def _undecided(
     needed = FIRST if first else ceil(factor * runs) if runs and factor <= MOST else None
     more = 0.0 if needed is None else needed / runs - 1
     seconds = more * sum(wall_seconds(row) for cell in cells for row in cell.rows)
-    return Undecided(judgement.experiment.name, what, verdict, runs, needed, seconds, timed, first)
+    never = bool(runs) and not first and factor == inf
+    return Undecided(judgement.experiment.name, what, verdict, runs, needed, seconds, timed, first, never)
+
+
+def undecided_sentence(judgement: Judgement, argument: str) -> str:
+    """Return how many open verdicts more runs decide, and how many none can; "" if all are decided."""
+    verdicts = undecided([judgement])
+    if not verdicts:
+        return ""
+    decided = sum(verdict.needed is not None for verdict in verdicts)
+    never = sum(verdict.never for verdict in verdicts)
+    numbers = f"{len(verdicts):,} undecided: more runs would decide {decided:,}, no number of runs {never:,}"
+    return f"{numbers} (kfeat plan {argument} --to-settle)\n"
 
 
 def undecided_terminal(verdicts: Sequence[Undecided], width: int | None = None) -> str:
@@ -210,6 +223,8 @@ def undecided_line(item: Undecided) -> list[str]:
     if item.needed is not None:
         seconds = time(item.seconds)
         needed = f"{item.needed}" + " (first)" * item.first + " (timed)" * item.timed
+    elif item.never:
+        needed = "never"
     return [seconds, str(item.runs), needed, item.experiment, f"{item.what} ({item.verdict})"]
 
 
@@ -222,10 +237,14 @@ def undecided_notes(verdicts: Sequence[Undecided]) -> list[str]:
         f"{len(decided)} of {len(verdicts)}, in at most {time(seconds)} one after another (verdicts that "
         "share runs are counted twice)."
     ]
-    if rest := len(verdicts) - len(decided):
+    if never := sum(verdict.never for verdict in verdicts):
         notes.append(
-            f"{MOST} times the runs would not decide {rest} of {len(verdicts)}: the uncertainty is in the "
-            "paper's own few runs or in a fit, or our number lies at the bound."
+            f"never: no number of our runs decides {never} of {len(verdicts)}, since the uncertainty is in "
+            "the paper's own few runs or in a fit."
+        )
+    if rest := len(verdicts) - len(decided) - never:
+        notes.append(
+            f"{MOST} times the runs would not decide {rest} of {len(verdicts)}: our number lies at the bound."
         )
     if any(verdict.first for verdict in verdicts):
         notes.append("first: there is a single run; these runs show how much it varies.")

@@ -17,6 +17,7 @@ from kfeat.render.overview import (
     tally_lines,
     terminal,
     undecided,
+    undecided_sentence,
     undecided_terminal,
 )
 from scripts.scoreboards import not_explained, papers, scoreboard_markdown
@@ -208,9 +209,27 @@ def test_what_is_decided_needs_nothing(experiment, make_cells):
 def test_no_runs_help_against_the_error_of_the_papers_own(experiment, make_cells):
     """It prints 85.0 ± 0.5 over five runs, so its mean is known to 0.6: ours, 84.5, may be off by 1.1."""
     (item,) = undecided_of(experiment, make_cells([0.825, 0.835, 0.845, 0.855, 0.865], exact=None))
-    assert (item.verdict, item.needed) == ("compatible", None)
-    shown = undecided_terminal([item])
-    assert f"{MOST} times the runs would not decide 1 of" in shown
+    assert (item.verdict, item.needed, item.never) == ("compatible", None, True)
+    assert "never: no number of our runs decides 1 of 1" in undecided_terminal([item])
+
+
+def test_check_says_how_many_open_verdicts_runs_decide(experiment, make_cells):
+    scores = 0.851 + np.array([-0.02, -0.01, 0, 0.01, 0.02])
+    for values, told in (
+        (scores, "decide 1, no number of runs 0"),
+        (scores - 0.006, "decide 0, no number of runs 1"),
+    ):
+        judged = judge_experiment(experiment, make_cells(values, exact=None), {})
+        assert told in undecided_sentence(judged, "a.yaml")
+    decided = judge_experiment(claiming(experiment, 80.0), make_cells([0.83, 0.84, 0.85], exact=None), {})
+    assert undecided_sentence(decided, "a.yaml") == ""
+
+
+def test_a_number_at_the_bound_is_not_decided_by_many_runs(experiment, make_cells):
+    scores = 0.85 + 0.00328 + np.array([-0.02, -0.01, 0, 0.01, 0.02])
+    (item,) = undecided_of(experiment, make_cells(scores, exact=None))
+    assert (item.needed, item.never) == (None, False)
+    assert f"{MOST} times the runs would not decide 1 of" in undecided_terminal([item])
 
 
 @pytest.mark.parametrize("middle", [0.851, 0.869, 0.831])
