@@ -6,7 +6,7 @@ sequence of products, since their residuals are parallel.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,27 +67,48 @@ def ridge_path_of_sparse(
 ) -> tuple[Vector, Vector, NDArray[np.bool_], int]:
     """Return w (len(alphas), D) and b (len(alphas),) of ridge regressions, which converged, and the steps.
 
-    With centred rows X_c (without intercept X itself) and the roots C of the weights, w = X_c' C a and
-    (C X_c X_c' C + alpha I) a = C (y - y_mean): systems of n rows for all alphas at once, by the conjugate
-    gradients of shifted systems (Jegerlehner, hep-lat/9612014). The centring is done in the products.
+    The normal equations of all alphas are solved at once, by the conjugate gradients of shifted systems
+    (Jegerlehner, hep-lat/9612014).
     """
-    n = X.shape[0]
-    c = np.ones(n) if weights is None else weights
-    root, XT = np.sqrt(c), X.T
-    share = c / c.sum() if intercept else np.zeros(n)
-    x_mean, y_mean = XT @ share if intercept is True else np.zeros(X.shape[1]), float(share @ y)
+    system = _NormalEquations.of(X, y[:, None], weights, intercept)
+    b = system.right[:, 0]
+    W, converged, steps = shifted_systems(
+        lambda v: system.product(v[:, None])[:, 0], b, alphas, tolerance, most
+    )
+    return W, system.y_mean - W @ system.x_mean, converged, steps
 
-    def back(a: Vector) -> Vector:
-        v = root * a
-        return XT @ v - x_mean * v.sum()
 
-    def product(a: Vector) -> Vector:
-        w = back(a)
-        return root * (X @ w - float(x_mean @ w))
+class _NormalEquations(NamedTuple):
+    """X_c' diag(c) X_c w = X_c' diag(c) (y - y_mean) for targets Y (n, k), X_c centred if there are means.
 
-    A, converged, steps = shifted_systems(product, root * (y - y_mean), alphas, tolerance, most)
-    W = np.stack([back(a) for a in A])
-    return W, y_mean - W @ x_mean, converged, steps
+    The system of D columns, not of n rows: what no column fits is not in its right side, so that few steps
+    already predict well.
+    """
+
+    X: Any
+    XT: Any
+    c: Vector
+    x_mean: Vector
+    y_mean: Vector
+    right: Vector
+
+    @classmethod
+    def of(cls, X: Any, Y: Vector, weights: Vector | None, intercept: Intercept) -> Self:
+        n, XT = X.shape[0], X.T
+        c = np.ones(n) if weights is None else weights
+        share = c / c.sum() if intercept else np.zeros(n)
+        x_mean, y_mean = XT @ share if intercept is True else np.zeros(X.shape[1]), share @ Y
+        bare = cls(X, XT, c, x_mean, y_mean, np.empty(0))
+        return bare._replace(right=bare.back(Y - y_mean))
+
+    def back(self, V: Vector) -> Vector:
+        """Return X_c' diag(c) V."""
+        weighed = self.c[:, None] * V
+        return self.XT @ weighed - np.outer(self.x_mean, weighed.sum(axis=0))
+
+    def product(self, P: Vector) -> Vector:
+        """Return X_c' diag(c) X_c P."""
+        return self.back(self.X @ P - self.x_mean @ P)
 
 
 def ridges_of_sparse(
@@ -95,31 +116,22 @@ def ridges_of_sparse(
 ) -> tuple[Vector, Vector, list[bool], list[int]]:
     """Return w (D, k) and b (k,) of ridge regressions of targets Y (n, k), which converged, and the steps.
 
-    Conjugate gradients on the normal equations (X_c' diag(c) X_c + alpha I) w = X_c' diag(c) (y - y_mean) of
-    all targets at once, so that they share the passes over X.
+    Conjugate gradients on the normal equations of all targets at once, so that they share the passes over X.
     """
-    n, XT = X.shape[0], X.T
-    c = np.ones(n) if weights is None else weights
-    share = c / c.sum() if intercept else np.zeros(n)
-    x_mean, y_mean = XT @ share if intercept is True else np.zeros(X.shape[1]), share @ Y
-
-    def back(V: Vector) -> Vector:
-        weighed = c[:, None] * V
-        return XT @ weighed - np.outer(x_mean, weighed.sum(axis=0))
-
-    W, R = np.zeros((X.shape[1], Y.shape[1])), back(Y - y_mean)
+    system = _NormalEquations.of(X, Y, weights, intercept)
+    W, R = np.zeros_like(system.right), system.right.copy()
     P, rr, steps = R.copy(), _dots(R, R), np.zeros(Y.shape[1], int)
     goals = tolerance**2 * rr
     while (open_ := np.flatnonzero((rr > goals) & (steps < most))).size:
         steps[open_] += 1
         p = P[:, open_]
-        Ap = back(X @ p - x_mean @ p) + alpha * p
+        Ap = system.product(p) + alpha * p
         lengths = rr[open_] / _dots(p, Ap)
         W[:, open_] += lengths * p
         R[:, open_] -= lengths * Ap
         before, rr[open_] = rr[open_], _dots(R[:, open_], R[:, open_])
         P[:, open_] = R[:, open_] + rr[open_] / before * p
-    return W, y_mean - x_mean @ W, (rr <= goals).tolist(), steps.tolist()
+    return W, system.y_mean - system.x_mean @ W, (rr <= goals).tolist(), steps.tolist()
 
 
 def shifted_systems(
