@@ -153,7 +153,7 @@ class CellLeastSquares(Solver):
         X = self._check_again(X)
         values = np.tile(self.intercept_, (X.shape[0], 1))
         for rows, members in zip(self.tree.cells(), self.tree.members(X), strict=True):
-            for some in gen_batches(len(members), max(1, BLOCK_VALUES // len(rows))):
+            for some in gen_batches(len(members), max(1, BLOCK_VALUES // len(rows))) if len(members) else ():
                 block = self.kernel_(X[members[some]], self.X_fit_[rows])
                 values[members[some]] += block @ self.dual_coef_[rows]
         return values[:, 0] if values.shape[1] == 1 else values

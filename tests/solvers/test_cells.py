@@ -79,6 +79,11 @@ def test_one_cell_is_exact_kernel_ridge():
     assert two.decision_function(NEW).shape == (300,)
 
 
+def test_some_cells_have_no_new_row():
+    ours = CellKernelRidge(Gaussian(1.0), 0.1, 5, random_state=0).fit(X, TARGETS)
+    np.testing.assert_allclose(ours.predict(NEW[:3]), ours.predict(NEW)[:3])
+
+
 def test_equal_rows_stay_in_one_cell():
     rows = np.repeat(X[:5], 60, axis=0)
     ours = CellKernelRidge(Gaussian(1.0), 0.1, 20, random_state=0).fit(rows, np.arange(300.0))
