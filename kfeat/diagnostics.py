@@ -14,7 +14,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
 from kfeat.errors import ParameterError
-from kfeat.kernels.base import canonical, check_finite, generator
+from kfeat.kernels.operands import canonical, check_finite, generator
 
 CONFIDENCE = 0.95
 

@@ -34,7 +34,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from textwrap import fill
 
-from kfeat.analysis.judgement import Judgement, in_short, judge_experiments
+from kfeat.analysis.judgement import Judgement, judge_experiments
+from kfeat.analysis.tallies import in_short
 from kfeat.cli.reports import cells_below
 from kfeat.experiments.config import load_experiment
 from kfeat.kernels import KERNELS, DotProductKernel, ShiftInvariantKernel

@@ -5,17 +5,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kfeat.analysis.claims import REPRODUCED
-from kfeat.analysis.judgement import (
-    KINDS,
-    LATE,
-    OF_PAPERS,
-    PRINTED,
-    SHORT,
-    UNEXPLAINED,
-    Judgement,
-    in_short,
-    tallies,
-)
+from kfeat.analysis.judgement import UNEXPLAINED, Judgement
+from kfeat.analysis.tallies import KINDS, LATE, OF_PAPERS, PRINTED, SHORT, in_short, tallies
 from kfeat.render.markup import markdown_verdict
 from kfeat.render.overview import (
     HEADERS,

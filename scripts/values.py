@@ -20,8 +20,9 @@ import yaml
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.claim_cases import Case, cases
 from kfeat.analysis.claims import DIRECTION_ONLY, OPEN, REPRODUCED, ClaimVerdict
-from kfeat.analysis.judgement import Judgement, tallies
+from kfeat.analysis.judgement import Judgement
 from kfeat.analysis.numbers import AGREES, COMPATIBLE, MISSING
+from kfeat.analysis.tallies import tallies
 from kfeat.experiments.paper import Claim, seconds_printed
 from kfeat.experiments.selectors import agrees
 

@@ -8,7 +8,7 @@ from scipy.sparse import bsr_array, coo_array, csc_array, csr_array
 from kfeat.diagnostics import gram_matrix
 from kfeat.errors import DataError
 from kfeat.kernels import KERNELS, Laplacian, Linear, Polynomial
-from kfeat.kernels.base import as_operand, canonical
+from kfeat.kernels.operands import as_operand, canonical
 from kfeat.maps import MAPS, Nystrom
 from kfeat.solvers import SOLVERS, KernelRidge, Ridge, RidgeCV
 from tests.fuzz.library_inputs import csr, doubled, put

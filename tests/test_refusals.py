@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from kfeat import memory
 from kfeat.errors import DataError, KfeatError, ParameterError, SolverError, UnsupportedKernelError
 from kfeat.kernels import KERNELS, Gaussian, Laplacian, Linear, Matern, Polynomial, Sum
-from kfeat.kernels.base import generator
+from kfeat.kernels.operands import generator
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
 from kfeat.solvers import (
     SOLVERS,

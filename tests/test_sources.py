@@ -33,7 +33,7 @@ def test_it_names_every_experiment_of_a_paper_and_what_it_names_exists():
 
 
 @pytest.mark.parametrize(
-    "paper", ["pham_pagh_2013", "kar_karnick_2012", "chang_2017", "yang_2014", "bellet_2020"]
+    "paper", ["pham_pagh_2013", "kar_karnick_2012", "chang_2017", "yang_2014", "wu_2016", "bellet_2020"]
 )
 def test_it_names_what_the_claims_and_printed_numbers_are_about(paper):
     text = section(paper)

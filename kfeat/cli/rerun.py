@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 import click
 
 from kfeat.analysis.cells import summarise
+from kfeat.analysis.comparisons import REGRESSED
 from kfeat.analysis.judgement import Judgement, compared, own_or_published
-from kfeat.analysis.numbers import REGRESSED
 from kfeat.cli import output, values
 from kfeat.data import Access
 from kfeat.experiments.config import Experiment

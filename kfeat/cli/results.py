@@ -59,8 +59,9 @@ def check(
         raise click.UsageError("--details works only with --all; without --all the details are always shown")
     if against and rerun_budget:
         raise click.UsageError("--rerun-budget compares with the published rows; leave --against out")
-    from kfeat.analysis.judgement import judge_against, judge_experiments, tallies
-    from kfeat.analysis.numbers import REGRESSED
+    from kfeat.analysis.comparisons import REGRESSED
+    from kfeat.analysis.judgement import judge_against, judge_experiments
+    from kfeat.analysis.tallies import tallies
     from kfeat.render.overview import compared_with, passes, terminal, undecided_sentence
     from kfeat.render.table import terminal_width
     from kfeat.render.verdicts import scoreboard

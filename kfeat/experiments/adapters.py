@@ -18,7 +18,7 @@ from sklearn.utils import get_tags
 
 from kfeat.errors import CodeError, DataError
 from kfeat.kernels import Gaussian, Kernel, Laplacian, Linear, Polynomial
-from kfeat.kernels.base import as_operand, check_finite
+from kfeat.kernels.operands import as_operand, check_finite
 from kfeat.memory import check_memory
 from kfeat.place import Place, code_errors
 from kfeat.text import counted

@@ -27,7 +27,7 @@ from kfeat.experiments.clock import Clock, Phase, environment, peak_memory_mb, r
 from kfeat.experiments.component import Component
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import SCHEMA, Row, check_row
-from kfeat.kernels.base import MAX_ROWS
+from kfeat.kernels.distances import MAX_ROWS
 from kfeat.memory import check_memory
 from kfeat.solvers.base import Solver, weight_options
 from kfeat.solvers.class_weights import with_codes

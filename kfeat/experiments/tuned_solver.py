@@ -15,8 +15,9 @@ from kfeat.errors import DataError
 from kfeat.experiments.adapters import OtherMap
 from kfeat.experiments.boosting import Boosting
 from kfeat.kernels import Kernel
-from kfeat.kernels.base import as_operand, squared_norms
+from kfeat.kernels.distances import squared_norms
 from kfeat.kernels.dot_product import DotProductKernel
+from kfeat.kernels.operands import as_operand
 from kfeat.maps import FeatureMap
 from kfeat.parameters import Components, Seed
 from kfeat.solvers import KernelRidge, LibsvmCV, NewtonCV, RidgeCV

@@ -11,15 +11,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from kfeat.errors import DataError, UnsupportedKernelError
-from kfeat.kernels.base import (
-    BandwidthRule,
-    Kernel,
-    Positive,
-    euclidean_bandwidth,
-    inner_products,
-    number,
-    squared_norms,
-)
+from kfeat.kernels.base import Kernel, Positive, number
+from kfeat.kernels.distances import BandwidthRule, euclidean_bandwidth, inner_products, squared_norms
 from kfeat.parameters import Degree
 
 MOST_TERMS = 4097  # of an infinite series whose signs are checked

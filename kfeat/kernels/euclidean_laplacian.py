@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from kfeat.kernels.base import exact_distances
+from kfeat.kernels.distances import exact_distances
 from kfeat.kernels.shift_invariant import ShiftInvariantKernel
 
 

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
 from kfeat.errors import DataError, ParameterError
-from kfeat.kernels.base import Kernel, Objects, generator
+from kfeat.kernels.base import Kernel
+from kfeat.kernels.operands import Objects, generator
 
 TRIED = 200  # rows on which a kernel is checked to be symmetric and positive semi-definite
 ROUNDING = 1e-8  # least eigenvalue of such a kernel, as a share of the largest, that counts as rounding

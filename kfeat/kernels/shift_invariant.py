@@ -14,22 +14,20 @@ from scipy.sparse import issparse
 from sklearn.base import clone
 
 from kfeat.errors import DataError, ParameterError
-from kfeat.kernels.base import (
+from kfeat.kernels.base import Kernel, Positive, number
+from kfeat.kernels.distances import (
     BandwidthRule,
-    Kernel,
-    Positive,
-    as_operand,
     bandwidth,
     centre_of,
     dense_if_quicker,
     euclidean_bandwidth,
     exact_distances,
     manhattan_distances,
-    number,
     sampled,
     squared_distances,
     squared_norms,
 )
+from kfeat.kernels.operands import as_operand
 
 # Largest gamma ||y||^2 for which the rounding of a float32 distance changes a kernel value by at most 1e-4.
 FLOAT32_REACH = 256.0

@@ -23,7 +23,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfeat.diagnostics import Diagnosis, diagnose
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import KERNELS, Kernel, ObjectKernel
-from kfeat.kernels.base import Estimator, Objects, canonical, generator
+from kfeat.kernels.base import Estimator
+from kfeat.kernels.operands import Objects, canonical, generator
 from kfeat.maps.blocks import map_in_blocks, rows_per_block
 from kfeat.memory import check_memory
 from kfeat.parameters import ALIASES, Jobs, check_parameters, did_you_mean, plain

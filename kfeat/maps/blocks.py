@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils import gen_batches
 from threadpoolctl import ThreadpoolController
 
-from kfeat.kernels.base import Objects, check_finite
+from kfeat.kernels.operands import Objects, check_finite
 
 CACHE_BYTES = 2**21  # working memory of a block: measured best on a core with 1 MB of second-level cache
 MAX_BYTES = 2**24  # largest working memory of a block with the minimum number of rows

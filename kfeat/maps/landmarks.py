@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Kernel
-from kfeat.kernels.base import Objects
+from kfeat.kernels.operands import Objects
 from kfeat.maps.base import Array
 from kfeat.memory import check_memory
 

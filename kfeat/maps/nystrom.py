@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Kernel
-from kfeat.kernels.base import as_operand, canonical
+from kfeat.kernels.operands import as_operand, canonical
 from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.landmarks import RULES
 from kfeat.parameters import Components, did_you_mean

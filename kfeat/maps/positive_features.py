@@ -6,7 +6,8 @@ import numpy as np
 from numpy.random import Generator
 
 from kfeat.kernels import Exponential, Gaussian
-from kfeat.kernels.base import number, squared_norms
+from kfeat.kernels.base import number
+from kfeat.kernels.distances import squared_norms
 from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.parameters import Components
 

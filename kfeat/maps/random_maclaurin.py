@@ -9,7 +9,8 @@ from numpy.random import Generator
 
 from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.kernels import DotProductKernel, Gaussian
-from kfeat.kernels.base import Positive, squared_norms
+from kfeat.kernels.base import Positive
+from kfeat.kernels.distances import squared_norms
 from kfeat.maps.base import Array, Facts, register
 from kfeat.maps.maclaurin_products import MaclaurinProducts
 from kfeat.maps.series import (

@@ -14,7 +14,8 @@ from scipy.sparse import issparse
 
 from kfeat.errors import UnsupportedKernelError
 from kfeat.kernels import DotProductKernel, Exponential, Gaussian, Kernel
-from kfeat.kernels.base import inner_products, number, squared_norms
+from kfeat.kernels.base import number
+from kfeat.kernels.distances import inner_products, squared_norms
 from kfeat.maps.base import Array
 
 NEGLIGIBLE = 2.0**-64  # probability beyond the table of an infinite series

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import Sum
-from kfeat.kernels.base import generator
+from kfeat.kernels.operands import generator
 from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.tensor_sketch import TensorSketch

@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Kernel
-from kfeat.kernels.base import DENSE_FROM, as_operand, canonical
+from kfeat.kernels.distances import DENSE_FROM
+from kfeat.kernels.operands import as_operand, canonical
 from kfeat.maps.base import Array
 from kfeat.maps.blocks import map_in_blocks, rows_per_block
 from kfeat.maps.random_fourier import RandomFourier

@@ -41,7 +41,9 @@ from kfeat.errors import ConfigError, DataError, KfeatError
 from kfeat.experiments.adapters import rows_for
 from kfeat.experiments.component import read_component
 from kfeat.experiments.plan import Trial
-from kfeat.kernels.base import MAX_ROWS, Kernel, as_operand, squared_norms
+from kfeat.kernels.base import Kernel
+from kfeat.kernels.distances import MAX_ROWS, squared_norms
+from kfeat.kernels.operands import as_operand
 from kfeat.memory import check_memory
 from kfeat.own.candidates import (
     Candidate,

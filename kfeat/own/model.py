@@ -45,7 +45,8 @@ from kfeat.errors import DataError, ModelError
 from kfeat.experiments.adapters import rows_for
 from kfeat.files import SUFFIXES, new_file
 from kfeat.kernels import KERNELS
-from kfeat.kernels.base import Estimator, Kernel, canonical
+from kfeat.kernels.base import Estimator, Kernel
+from kfeat.kernels.operands import canonical
 from kfeat.maps import MAPS, FeatureMap
 from kfeat.maps.random_maclaurin import TruncatedSeries
 from kfeat.parameters import check_parameters, plain

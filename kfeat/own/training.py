@@ -42,7 +42,8 @@ from kfeat.experiments.names import experiment_name
 from kfeat.experiments.plan import Trial, digest
 from kfeat.experiments.run import planned
 from kfeat.experiments.trial import estimators, features, load_data
-from kfeat.kernels.base import Estimator, canonical
+from kfeat.kernels.base import Estimator
+from kfeat.kernels.operands import canonical
 from kfeat.own.bench import (
     LocalScorer,
     Scorer,

@@ -15,9 +15,11 @@ from pathlib import Path
 
 from kfeat.analysis.cells import Cell, error_of
 from kfeat.analysis.claims import OPEN
-from kfeat.analysis.judgement import Disagreement, Judgement, in_short, tallies
-from kfeat.analysis.numbers import COMPATIBLE, REGRESSED, Reproduction
+from kfeat.analysis.comparisons import REGRESSED
+from kfeat.analysis.judgement import Disagreement, Judgement
+from kfeat.analysis.numbers import COMPATIBLE, Reproduction
 from kfeat.analysis.statistics import Summary, welch_half_width
+from kfeat.analysis.tallies import in_short, tallies
 from kfeat.experiments.paper import Reported, ReportedNumber
 from kfeat.experiments.row import wall_seconds
 from kfeat.render.numbers import MISSING, time

@@ -5,20 +5,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from kfeat.analysis import claims, numbers
+from kfeat.analysis import claims, comparisons, numbers
 from kfeat.analysis.claims import Cited
+from kfeat.analysis.comparisons import ABSOLUTE_ROUNDING, FALSE_ALARM, FLIP_SHARE, RELATIVE_ROUNDING
 from kfeat.analysis.judgement import UNEXPLAINED, Judgement
-from kfeat.analysis.numbers import (
-    ABSOLUTE_ROUNDING,
-    AGREES,
-    FALSE_ALARM,
-    FLIP_SHARE,
-    RELATIVE_ROUNDING,
-    TIME_FACTOR,
-    NumberVerdict,
-    PrintedRatio,
-    Reproduction,
-)
+from kfeat.analysis.numbers import AGREES, TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
 from kfeat.experiments.paper import PRINTED_TIMES, Explainable
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.run import other_settings
@@ -33,11 +24,11 @@ CLAIM_KINDS = {"paper": "", "stand_in": "on stand-in data", "own": "kfeat's own"
 _RATIO, _TIME_RATIO = ("ours / paper", "verdict"), ("ours / paper's", "its verdict")
 # What a verdict says in a word, for which pages have a colour and a sign, and terminals a colour.
 TONES = {
-    **dict.fromkeys((AGREES, numbers.ALIKE, claims.REPRODUCED, "quicker", numbers.SAME), "good"),
+    **dict.fromkeys((AGREES, numbers.ALIKE, claims.REPRODUCED, "quicker", comparisons.SAME), "good"),
     claims.DIRECTION_ONLY: "half",
     **dict.fromkeys((numbers.COMPATIBLE, claims.OPEN, "narrower", "wider", "slower"), "open"),
     **dict.fromkeys((numbers.EXPLAINED, claims.EXPLAINED, claims.REFUTED), "explained"),
-    **dict.fromkeys((numbers.UNEXPLAINED, claims.UNEXPLAINED, numbers.REGRESSED), "bad"),
+    **dict.fromkeys((numbers.UNEXPLAINED, claims.UNEXPLAINED, comparisons.REGRESSED), "bad"),
     numbers.MISSING: "none",
 }
 _table = partial(Table, tones=TONES)

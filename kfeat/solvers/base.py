@@ -23,7 +23,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from kfeat.batches import Batches
 from kfeat.errors import DataError, SolverError, UnsupportedKernelError
 from kfeat.kernels import Kernel, Linear, ObjectKernel
-from kfeat.kernels.base import MAX_ROWS, Estimator, Objects, canonical
+from kfeat.kernels.base import Estimator
+from kfeat.kernels.distances import MAX_ROWS
+from kfeat.kernels.operands import Objects, canonical
 from kfeat.parameters import check_parameters
 from kfeat.solvers.dask_batches import as_batches
 from kfeat.text import counted

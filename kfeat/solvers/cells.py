@@ -13,13 +13,13 @@ from sklearn.utils import gen_batches
 
 from kfeat.errors import SolverError
 from kfeat.kernels import Kernel
-from kfeat.kernels.base import generator
+from kfeat.kernels.operands import generator
 from kfeat.memory import check_memory
 from kfeat.parameters import Seed
 from kfeat.solvers.base import AboveZero, Solver, Subproblem, Target, finite, resolved_kernel
+from kfeat.solvers.least_squares import BLOCK_VALUES, targets_of
 from kfeat.solvers.linear import largest_score
 from kfeat.solvers.newton_system import cholesky
-from kfeat.solvers.ridge import BLOCK_VALUES, targets_of
 
 Rows = NDArray[np.intp]
 

@@ -14,7 +14,7 @@ from sklearn import model_selection
 from sklearn.base import clone
 
 from kfeat.errors import DataError, ParameterError
-from kfeat.kernels.base import as_operand
+from kfeat.kernels.operands import as_operand
 from kfeat.parameters import Folds, Iterations, Seed
 from kfeat.solvers.base import AboveZero, NotNegative, Solver, finite, resolved_kernel, weight_options
 from kfeat.solvers.class_weights import ClassWeight

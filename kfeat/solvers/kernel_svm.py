@@ -14,7 +14,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from kfeat.errors import ParameterError, SolverError
-from kfeat.kernels.base import TILE
+from kfeat.kernels.distances import TILE
 from kfeat.memory import available_memory
 from kfeat.solvers import native
 from kfeat.solvers.base import (

@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from kfeat.errors import DataError, SolverError
 from kfeat.kernels import Gaussian, Kernel, Linear, Polynomial
-from kfeat.kernels.base import centre_of
+from kfeat.kernels.distances import centre_of
 from kfeat.kernels.dot_product import power
 from kfeat.memory import check_memory
 from kfeat.solvers.native import (

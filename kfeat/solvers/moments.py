@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import column_or_1d
 
 from kfeat.errors import DataError
-from kfeat.kernels.base import check_finite
+from kfeat.kernels.operands import check_finite
 from kfeat.solvers.newton_system import cholesky
 from kfeat.text import counted
 

@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 
 from kfeat.child import in_fork
 from kfeat.errors import DataError
-from kfeat.kernels.base import is_forked
+from kfeat.kernels.distances import is_forked
 from kfeat.memory import check_memory
 from kfeat.solvers.base import Solver
 from kfeat.solvers.class_weights import class_factors

@@ -10,72 +10,16 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_solve
-from sklearn.utils import gen_batches
 
-from kfeat.batches import Batches
-from kfeat.errors import DataError, ParameterError, SolverError
-from kfeat.kernels import Kernel
-from kfeat.kernels.base import as_operand
-from kfeat.memory import check_memory
-from kfeat.parameters import Folds, Iterations, Seed, check_parameters
+from kfeat.errors import ParameterError
+from kfeat.kernels.operands import as_operand
+from kfeat.parameters import check_parameters
 from kfeat.solvers.base import (
-    AboveZero,
-    Solver,
-    Subproblem,
     Target,
     finite,
-    resolved_kernel,
 )
-from kfeat.solvers.cross_validation import AboveOne, geometric_grid
-from kfeat.solvers.linear import LinearSolver
-from kfeat.solvers.moments import Intercept, Moments, ridge, sum_of
-from kfeat.solvers.newton_system import LARGE, WIDE, cholesky, is_wide
-from kfeat.solvers.ridge_errors import check_rows, fold_errors, leave_one_out_errors, rounds_of_folds
-from kfeat.solvers.sparse_system import MOST_STEPS, RESIDUAL, ridge_path_of_sparse, ridges_of_sparse
-
-BLOCK_VALUES = 2**22  # kernel values at a time while predicting
-FOLD_RESIDUAL, FOLD_STEPS = 1e-3, 300  # of conjugate gradients in a fold: errors need three digits
-
-
-def targets_of(solver: Solver, y: NDArray[Any]) -> NDArray[np.float64]:
-    """Return what least squares learn: the targets (n,), or for positions of classes the signs.
-
-    The signs are (n,) for two classes, else (n, classes).
-    """
-    if solver.task == "regression":
-        return y
-    if len(solver.classes_) == 2:
-        return np.where(y == 1, 1.0, -1.0)
-    return np.where(y[:, None] == np.arange(len(solver.classes_)), 1.0, -1.0)
-
-
-@dataclass(eq=False, repr=False)
-class LeastSquares(LinearSolver):
-    """The common part of Ridge and RidgeClassifier."""
-
-    out_of_core = "one pass"
-
-    alpha: AboveZero = 1.0
-    fit_intercept: Intercept = True
-    tol: AboveZero = RESIDUAL
-    max_iter: Iterations = MOST_STEPS
-
-    @staticmethod
-    def working_bytes(n: int, D: int, k: int, on_disk: bool = False) -> float:
-        """Return the bytes of the targets, the moments and their factor."""
-        return 8.0 * k * n + 24.0 * D**2
-
-    @finite
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on X (n, d), y (n,) and weights (n,); X may be batches of rows or a Dask array."""
-        X, y, weights = self._check_weighted(X, y, sample_weight)
-        y, start = targets_of(self, y), perf_counter()
-        if is_wide(X):
-            return train_sparse(self, X, y, weights, self.alpha, start, self.tol, self.max_iter)
-        aligned = [y] if weights is None else [y, weights]
-        moments = X.total(Moments.of, *aligned) if isinstance(X, Batches) else Moments.of(X, *aligned)
-        return train(self, sum_of([moments]), self.alpha, start)
+from kfeat.solvers.least_squares import KernelLeastSquares, LeastSquares, LeastSquaresCV, train
+from kfeat.solvers.moments import Moments, sum_of
 
 
 @dataclass(eq=False, repr=False)
@@ -131,107 +75,6 @@ def begin_batches(solver: Any) -> None:
         solver.__dict__.pop(name, None)
 
 
-def train(solver: Any, moments: Moments, alpha: float, start: float) -> Any:
-    """Train on moments and set the fitted attributes; `start` is the time when training began."""
-    w, b = ridge(moments, alpha, solver.fit_intercept)
-    solver.objective_ = moments.squared_error(w, b) + alpha * float(np.vdot(w, w))
-    solver._report([Subproblem("normal equations", 1)] * (w.shape[1] if w.ndim == 2 else 1))
-    return _finish(solver, w, b, start)
-
-
-def train_sparse(
-    solver: Any, X: Any, y: NDArray[np.float64], weights: Any, alpha: float, start: float,
-    tolerance: float = RESIDUAL, most: int = MOST_STEPS,
-) -> Any:  # fmt: skip
-    """Train on a wide CSR matrix by conjugate gradients and set the fitted attributes, as `train`."""
-    if y.ndim == 1:
-        path = ridge_path_of_sparse(X, y, weights, np.array([alpha]), solver.fit_intercept, tolerance, most)
-        w, b, converged, steps = path[0][0], path[1][0], path[2].tolist(), [path[3]]
-    else:
-        w, b, converged, steps = ridges_of_sparse(X, y, weights, alpha, solver.fit_intercept, tolerance, most)
-    residuals = y - X @ w - b
-    squares = residuals**2 if weights is None else (weights * residuals.T**2).T
-    solver.objective_ = float(squares.sum()) + alpha * float(np.vdot(w, w))
-    reasons = ["tolerance" if reached else "iteration limit" for reached in converged]
-    solver._report([Subproblem("conjugate gradients", *how) for how in zip(steps, reasons, strict=True)])
-    return _finish(solver, w, b, start)
-
-
-def _finish(solver: Any, w: NDArray[np.float64], b: Any, start: float) -> Any:
-    """Set the coefficients, in the shapes of regressions or classes, and the time."""
-    solver.n_features_in_ = len(w)
-    if solver.task == "regression":
-        solver.coef_, solver.intercept_ = w, float(b)
-    else:
-        solver.coef_, solver.intercept_ = np.atleast_2d(w.T), np.atleast_1d(b)
-    solver.times_ = {"solve": perf_counter() - start}
-    return solver
-
-
-@dataclass(eq=False, repr=False)
-class KernelLeastSquares(Solver):
-    """The common part of KernelRidge and KernelRidgeClassifier."""
-
-    needs_kernel = True
-
-    kernel: Kernel | None = None
-    alpha: AboveZero = 1.0
-    fit_intercept: Intercept = True
-
-    @staticmethod
-    def working_bytes(n: int, D: int, k: int, on_disk: bool = False) -> float:
-        """Return the bytes of a block of the factor, which takes the place of the Gram matrix, and of targets."""
-        return 16.0 * min(n, LARGE) ** 2 + 8.0 * n * k
-
-    @finite
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on X (n, d), y (n,) and weights (n,)."""
-        X, y, weights = self._check_weighted(X, y, sample_weight)
-        y = targets_of(self, y)
-        X = X.astype(np.float64)  # so that K and predictions are too; a copy, since X_fit_ keeps it
-        n = X.shape[0]
-        instead = "take fewer rows, or ridge regression on a map's features"
-        check_memory(f"the Gram matrix of {n:,} rows", 8 * n * n, instead)
-        start = perf_counter()
-        self.kernel_ = resolved_kernel(self.kernel, X, weights)
-        K = self.kernel_(X)
-        built = perf_counter()
-        K[np.diag_indices(n)] += self.alpha if weights is None else self.alpha / weights
-        try:
-            factor = cholesky(K)
-        except LinAlgError:
-            raise SolverError(
-                f"K + alpha I is singular to rounding with alpha = {self.alpha}: take a larger alpha"
-            ) from None
-        if self.fit_intercept is True:
-            solutions = cho_solve(factor, np.column_stack([y, np.ones(n)]))
-            a, ones = solutions[:, :-1], solutions[:, -1:]
-            b = np.array([column.sum() for column in a.T]) / ones[:, 0].sum()
-            a = a - ones * b
-        else:
-            b = np.average(y, axis=0, weights=weights) if self.fit_intercept else np.zeros(y.shape[1:])
-            b = np.atleast_1d(b)
-            a = cho_solve(factor, y.reshape(n, -1) - b)
-        self.X_fit_ = X
-        # At the solution residuals are alpha a / c and ||f||^2 = a'Ka = a'(y - b) - alpha a' diag(1 / c) a.
-        self.objective_ = self.alpha * float(np.vdot(a, y.reshape(n, -1) - b))
-        single = self.task == "regression"
-        self.dual_coef_ = a[:, 0] if single else a
-        self.intercept_: Any = float(b[0]) if single else b
-        self._report([Subproblem("Cholesky", 1)] * a.shape[1])
-        self.times_ = {"build": built - start, "solve": perf_counter() - built}
-        return self
-
-    def _values(self, X: Any) -> NDArray[np.float64]:
-        """Return f(x) + b for each row, (n,) or (n, classes), from blocks of the kernel."""
-        X = self._check_again(X)
-        values = np.empty((X.shape[0], *self.dual_coef_.shape[1:]))
-        step = max(1, BLOCK_VALUES // len(self.dual_coef_))
-        for rows in gen_batches(X.shape[0], step):
-            values[rows] = self.kernel_(X[rows], self.X_fit_) @ self.dual_coef_ + self.intercept_
-        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
-
-
 @dataclass(eq=False, repr=False)
 class KernelRidge(KernelLeastSquares):
     """Exact kernel ridge regression: min over f, b of sum_i c_i (y_i - f(x_i) - b)^2 + alpha ||f||_K^2.
@@ -275,119 +118,6 @@ class KernelRidge(KernelLeastSquares):
         """Return f(x) + b for each row."""
         values = self._values(X)
         return self.target_.back(values)
-
-
-@dataclass(eq=False, repr=False)
-class LeastSquaresCV(LinearSolver):
-    """The common part of RidgeCV and RidgeClassifierCV."""
-
-    working_bytes = staticmethod(LeastSquares.working_bytes)
-    out_of_core = "one pass"
-
-    alpha_min: AboveZero = 1e-6
-    alpha_max: AboveZero = 1e3
-    alpha_factor: AboveOne = 10.0
-    folds: Folds | None = 5
-    fit_intercept: bool = True
-    random_state: Seed | None = None
-
-    @property
-    def _name(self) -> str:
-        return type(self).__name__
-
-    def learnt_parameters(self) -> dict[str, float]:
-        """Return the chosen alpha."""
-        return {"alpha": self.alpha_}
-
-    @finite
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose alpha on X (n, d), y (n,) and weights (n,), and train; with folds X may be batches."""
-        X, y, weights = self._check_weighted(X, y, sample_weight)
-        y = targets_of(self, y)
-        if is_wide(X):
-            return self._fit_sparse(X, y, weights)
-        aligned = [y] if weights is None else [y, weights]
-        if isinstance(X, Batches):
-            return self._fit_folds(X.each(lambda *rows: rows, *aligned))
-        if self.folds is not None:
-            return self._fit_folds([(X, *aligned)])
-        if weights is not None:
-            raise ParameterError(
-                f"{type(self).__name__}: leaving one out takes no weights of rows: give folds"
-            )
-        start = perf_counter()
-        if len(y) < 2:
-            raise DataError(
-                f"{type(self).__name__}: leaving one out needs at least two rows, got n_samples = {len(y)}"
-            )
-        moments, self.alphas_ = Moments.of(X, y), self._alphas()
-        errors = leave_one_out_errors(moments, X, y, self.alphas_, self.fit_intercept)
-        return self._train(moments, errors, start)
-
-    def _fit_folds(self, batches: Iterable[tuple[Any, ...]]) -> Self:
-        """Choose alpha and train on batches of (features, targets), perhaps with weights as well."""
-        if self.folds is None:
-            raise ParameterError(
-                f"{type(self).__name__}: leaving one out needs the features again: give folds, or call fit"
-            )
-        start, size = perf_counter(), self.folds
-        parts: dict[int, Moments] = {}
-        rng = np.random.default_rng(int(self.random_state or 0))
-        unfinished = np.empty(0, dtype=np.intp)
-        n = 0
-        for features, *aligned in batches:
-            X, aligned = as_operand(features), [np.asarray(values) for values in aligned]
-            if not len(y := aligned[0]):
-                continue
-            order = np.concatenate([unfinished, rounds_of_folds(len(y), size, rng)])
-            fold, order = order[: len(y)], order[len(y) :]
-            n += len(y)
-            unfinished = order[: -n % size]
-            for k in np.unique(fold):
-                moments = Moments.of(X[fold == k], *(values[fold == k] for values in aligned))
-                parts[k] = parts[k] + moments if k in parts else moments
-        check_rows(self._name, n, size)
-        folds = [parts[k] for k in sorted(parts)]
-        total, self.alphas_ = sum_of(folds), self._alphas()
-        return self._train(total, fold_errors(folds, self.alphas_, self.fit_intercept), start)
-
-    def _fit_sparse(self, X: Any, y: NDArray[np.float64], weights: Any) -> Self:
-        """Choose alpha and train on a wide CSR matrix; one run of a fold has all alphas.
-
-        An alpha whose system is not solved in FOLD_STEPS is not chosen: its solution is that of a larger one.
-        """
-        if self.folds is None:
-            raise ParameterError(
-                f"{self._name}: leaving one out takes up to {WIDE:,} sparse features, got {X.shape[1]:,}: "
-                "give folds"
-            )
-        start, size, n = perf_counter(), self.folds, len(y)
-        check_rows(self._name, n, size)
-        fold = rounds_of_folds(n, size, np.random.default_rng(int(self.random_state or 0)))[:n]
-        self.alphas_ = self._alphas()
-        errors = np.zeros(len(self.alphas_))
-        for k in range(size):
-            seen, held_out = fold != k, fold == k
-            c = None if weights is None else weights[seen]
-            for own in y.reshape(n, -1).T:
-                W, b, solved, _ = ridge_path_of_sparse(
-                    X[seen], own[seen], c, self.alphas_, self.fit_intercept, FOLD_RESIDUAL, FOLD_STEPS
-                )
-                residuals = own[held_out, None] - X[held_out] @ W.T - b
-                of_held_out = None if weights is None else weights[held_out]
-                errors += np.average(residuals**2, axis=0, weights=of_held_out)
-                errors[~solved] = np.inf
-        self.cv_errors_ = errors / size
-        self.alpha_ = float(self.alphas_[np.argmin(self.cv_errors_)])
-        return train_sparse(self, X, y, weights, self.alpha_, start)
-
-    def _alphas(self) -> NDArray[np.float64]:
-        return geometric_grid(self.alpha_min, self.alpha_max, self.alpha_factor)
-
-    def _train(self, moments: Moments, errors: NDArray[np.float64], start: float) -> Self:
-        self.cv_errors_ = np.where(np.isfinite(errors), errors, np.inf)
-        self.alpha_ = float(self.alphas_[np.argmin(self.cv_errors_)])
-        return train(self, moments, self.alpha_, start)
 
 
 @dataclass(eq=False, repr=False)

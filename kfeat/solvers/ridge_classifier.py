@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kfeat.solvers.least_squares import KernelLeastSquares, LeastSquares, LeastSquaresCV
 from kfeat.solvers.linear import largest_score
-from kfeat.solvers.ridge import KernelLeastSquares, LeastSquares, LeastSquaresCV
 
 
 @dataclass(eq=False, repr=False)

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from kfeat.kernels import Kernel
-from kfeat.kernels.base import canonical
+from kfeat.kernels.operands import canonical
 from kfeat.testing.bias import BAD_RATE, BIAS_ROUNDING, FACTOR, LEAST_RATE, Array, factor_found, fall
 
 LEAST_SEEDS, MOST_SEEDS = 200, 1000

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from scipy.stats import f, t, ttest_ind_from_stats
 
 from kfeat.analysis import claims
-from kfeat.analysis.judgement import in_short, judge_experiment
+from kfeat.analysis.judgement import judge_experiment
 from kfeat.analysis.numbers import (
     AGREES,
     COMPATIBLE,
@@ -18,6 +18,7 @@ from kfeat.analysis.numbers import (
     held_against,
     reproduction,
 )
+from kfeat.analysis.tallies import in_short
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.paper import Claim, Reported, ReportedNumber, seconds_printed
 from kfeat.render.overview import scoreboard_line

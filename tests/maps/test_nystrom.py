@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from kfeat.errors import DataError, ParameterError
 from kfeat.experiments.component import Component
 from kfeat.kernels import KERNELS, Gaussian, Kernel, Polynomial
-from kfeat.kernels.base import as_operand
+from kfeat.kernels.operands import as_operand
 from kfeat.maps import Nystrom
 from kfeat.maps.landmarks import RULES
 from kfeat.maps.nystrom import ROUNDING

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from kfeat.analysis.judgement import in_short, judge_experiment
+from kfeat.analysis.judgement import judge_experiment
 from kfeat.analysis.statistics import welch_half_width
+from kfeat.analysis.tallies import in_short
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.paper import Claim
 from kfeat.render.overview import (

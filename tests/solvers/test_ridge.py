@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge as TheirRidge
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Linear, Polynomial
-from kfeat.solvers import KernelRidge, Ridge, RidgeCV, regression_errors, relative_error, ridge
+from kfeat.solvers import KernelRidge, Ridge, RidgeCV, least_squares, regression_errors, relative_error
 from kfeat.solvers.moments import Moments
 from tests.solvers.problems import features, values
 
@@ -119,7 +119,7 @@ def test_folds_of_batches_are_equal_and_reach_the_same_choice():
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("make", [np.asarray, csr_array])
 def test_kernel_ridge_is_ridge_in_feature_space(make, intercept, monkeypatch):
-    monkeypatch.setattr(ridge, "BLOCK_VALUES", 1000)
+    monkeypatch.setattr(least_squares, "BLOCK_VALUES", 1000)
     X, y = problem(120, 4)
     ours = KernelRidge(Linear(), 0.3, intercept).fit(make(X), y)
     plain = Ridge(0.3, intercept).fit(X, y)

@@ -79,7 +79,7 @@ def test_one_run_of_a_fold_chooses_as_all_columns_do(monkeypatch):
 
 
 def test_an_alpha_that_is_not_solved_in_time_is_not_chosen(monkeypatch):
-    monkeypatch.setattr("kfeat.solvers.ridge.FOLD_STEPS", 3)
+    monkeypatch.setattr("kfeat.solvers.least_squares.FOLD_STEPS", 3)
     chosen = RidgeCV(alpha_min=1e-8, alpha_max=1e4).fit(Z, TARGETS)
     assert np.isinf(chosen.cv_errors_[0])
     assert np.isfinite(chosen.cv_errors_[-1])

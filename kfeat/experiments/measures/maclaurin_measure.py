@@ -29,7 +29,7 @@ from kfeat.experiments.measures.maclaurin_bounds import (
 )
 from kfeat.experiments.quantities import Quantity, at
 from kfeat.kernels import Compositional, DotProductKernel
-from kfeat.kernels.base import exact_distances
+from kfeat.kernels.distances import exact_distances
 from kfeat.maps import CompositionalMaclaurin, RandomFourier, RandomMaclaurin
 from kfeat.maps.random_maclaurin import value_at
 

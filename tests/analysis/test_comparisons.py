@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kfeat.analysis.numbers import FALSE_ALARM, FLIP_SHARE, comparisons, flips, number_compared
+from kfeat.analysis.comparisons import FALSE_ALARM, FLIP_SHARE, comparisons, flips, number_compared
 
 
 def test_equal_predictions_are_the_same_and_a_real_change_is_regressed(make_cells, make_rows):
