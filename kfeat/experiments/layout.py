@@ -15,7 +15,7 @@ from pydantic import (
 from kfeat.experiments.grids import OneOrMany
 from kfeat.experiments.names import Line, Name, Strict
 from kfeat.experiments.quantities import SCORE
-from kfeat.experiments.selectors import QuantityName, Selector
+from kfeat.experiments.selectors import Keys, QuantityName, Selector
 
 Quantities = Annotated[list[QuantityName], MinLen(1)]
 Axes = Annotated[
@@ -108,6 +108,8 @@ class FigureLayout(Strict):
     errors against the seconds (`x: sample`) with `along: n_components`. A figure of methods shows the
     score and the seconds of each phase, or the quantities `y` if they are given. A figure of ratios shows the
     columns of the table that have `over`.
+    `join` has parameters that differ along a curve and tell no curves apart, as
+    [kernel.gamma, solver.alpha] where each size has its own. `x_title` replaces the title of the x axis.
     `log` names the logarithmic axes: x, y (or `true`), or some of the quantities `y`. `lines` are drawn
     across. `numbers_from` names experiments whose printed numbers are marked beside the same cells, as the
     experiment's own printed numbers always are; verdicts do not count them here.
@@ -115,7 +117,9 @@ class FigureLayout(Strict):
 
     kind: Literal["methods", "curves", "ratios"]
     x: QuantityName = "n_components"
+    x_title: Line | None = None
     along: QuantityName | None = None
+    join: Keys = []
     y: Quantities = ["score", "fit"]
     rows: list[Literal["dataset", "kernel", "y"]] = ["dataset", "kernel"]
     columns: list[Literal["dataset", "kernel"]] = []

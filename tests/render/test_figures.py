@@ -343,6 +343,32 @@ def test_a_curve_along_a_parameter_joins_kernels(drawn):
     assert [list(line.get_xdata()) for line in curves_of(figure.axes[0])] == [[0.5, 1, 2]] * 2
 
 
+def test_parameters_that_go_with_the_size_are_joined_in_one_curve(drawn):
+    text = """title: t
+dataset: digits
+protocol: {split: {kind: sample, n_train: 100, n_test: 50}}
+settings:
+  - kernel: {name: gaussian, gamma: 0.01}
+    maps: [{name: random_fourier, n_components: 16}]
+    solvers: {mapped: {name: ridge_classifier, alpha: 0.1}}
+  - kernel: {name: gaussian, gamma: 0.02}
+    maps: [{name: random_fourier, n_components: 32}]
+    solvers: {mapped: {name: ridge_classifier, alpha: 0.2}}
+    repeats: 2
+  - kernel: {name: gaussian, gamma: 0.02}
+    solvers: {exact: {name: cell_kernel_ridge_classifier, cell_size: [8, 16]}}
+"""
+    figure = drawn(text + "figure: {kind: curves, y: [accuracy], rows: [dataset]}\n")
+    assert len(legend(figure)) > 4
+    joined = "figure: {kind: curves, y: [accuracy], rows: [dataset], x_title: R, join: [kernel.gamma, "
+    figure = drawn(text + joined + "solver.alpha, solver.cell_size]}\n")
+    assert legend(figure)[:2] == ["Random Fourier, Ridge Classifier", "exact, Cell Kernel Ridge Classifier"]
+    assert [list(line.get_xdata()) for line in curves_of(figure.axes[0])] == [[16, 32], [8, 16]]
+    assert figure.axes[0].get_xlabel() == "R"
+    with pytest.raises(ConfigError, match="no trial has the key 'kernel.gama'"):
+        drawn(text + joined.replace("gamma", "gama") + "solver.alpha]}\n")
+
+
 def test_methods_of_several_settings_have_axes_each(drawn):
     figure = drawn(METHODS)
     assert titles(figure)[::2] == [

@@ -72,7 +72,7 @@ def curves(experiment: Experiment, layout: FigureLayout, cells: Sequence[Cell]) 
     figure = Figure(figsize=(width * n_columns, 1.0 + height * n_rows), layout="constrained")
     grid = figure.subplots(n_rows, n_columns, squeeze=False)
     drawing = _CurvePanels(layout, points, PaperNumbers(experiment))
-    x_title = cells[0].named(layout.x).heading
+    x_title = layout.x_title or cells[0].named(layout.x).heading
     if layout.x == "n_features" and _d_equals_D(cells):
         x_title = "dimension d = D"
     for i, j, k in product(range(len(panels)), range(len(panels[0])), range(len(layout.y))):
@@ -104,9 +104,11 @@ def _points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str,
     hidden = {(layout.along or layout.x).rpartition(".")[2], layout.x}
     if layout.x == "n_features":
         hidden = {"d", "n_components"} if _d_equals_D(cells) else {"d"}
+    hidden |= {key.rpartition(".")[2] for key in layout.join}
     named = [name for name in ("dataset", "kernel") if name in (*layout.rows, *layout.columns)]
     # Along a parameter of the kernel a curve joins kernels, and is not told apart by them.
-    unnamed = [name for name in ("dataset", "kernel") if name not in (*named, layout.x.partition(".")[0])]
+    joined = {key.partition(".")[0] for key in (layout.x, *layout.join)}
+    unnamed = [name for name in ("dataset", "kernel") if name not in {*named, *joined}]
     names = Names(cells, hidden, {} if "dataset" in named else stand_ins)
     points = []
     for cell in cells:
@@ -187,8 +189,11 @@ class _CurvePanels:
         self._scales(axes, [point.cell for point in panel], quantity)
 
     def _x(self, cell: Cell) -> float | None:
-        """Return where a cell stands on the x axis; None for an exact SVM against a map's size."""
-        return cell.D if self.layout.x == "n_components" else cell.mean(self.layout.x, busy=True)
+        """Return where a cell stands on the x axis; None for an exact method without a size."""
+        if self.layout.x != "n_components":
+            return cell.mean(self.layout.x, busy=True)
+        solver = cell.trial.solver
+        return cell.D if cell.D or not solver else solver.parameters.get("cell_size")
 
     def _printed(self, axes: Any, series: _Series, cell: Cell, number: Printed, quantity: str) -> None:
         """Mark what the paper prints; of an exact kernel SVM, at the right end of its line."""
