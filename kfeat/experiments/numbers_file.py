@@ -27,6 +27,7 @@ class NumbersFile(Strict):
     of `for`, and for each key in `columns` the value of that column; `names` replaces words of a column by
     kfeat's, as in {data: {cadata: cal_housing}}. `mean` and `sd` name columns of numbers, `time` and
     `test_time` those of seconds. `where` may contain columns in braces, as in `Figure 2, {data}, R = {R}`.
+    `unexplained` is that of each number: what was tried, where it differs.
     """
 
     file: str
@@ -40,6 +41,7 @@ class NumbersFile(Strict):
     time: str | None = None
     test_time: str | None = None
     where: str
+    unexplained: str | None = None
 
     def numbers(self, config: Path) -> list[dict[str, Any]]:
         """Return the printed numbers as `reported.numbers` has them; raises ValueError for a bad file."""
@@ -93,6 +95,8 @@ class NumbersFile(Strict):
         except (KeyError, ValueError, IndexError) as error:
             raise ValueError(f"where: expected columns of {self.file} in braces (got {error})") from None
         number = {"for": cell, "of": self.of, "where": where, "mean": self._read(i, row, self.mean)}
+        if self.unexplained is not None:
+            number["unexplained"] = self.unexplained
         if self.sd is not None and row[self.sd]:
             number["sd"] = self._read(i, row, self.sd)
         times = {"time": self.time, "test_time": self.test_time}

@@ -63,6 +63,12 @@ def test_other_files_say_the_same(tmp_path, name, mark):
     assert numbers(tmp_path, {"file": name}.items(), table, name) == numbers(tmp_path)
 
 
+def test_what_was_tried_on_differences_is_that_of_each_number(tmp_path):
+    assert {number.unexplained for number in numbers(tmp_path)} == {None}
+    some = numbers(tmp_path, {"unexplained": "on other rows"}.items())
+    assert {number.unexplained for number in some} == {"on other rows"}
+
+
 def test_a_list_selects_any_of_its_values(tmp_path):
     some = {"rows": {"method": ["fourier", "exact"], "R": [1, 16]}, "for": {}}
     assert [number.mean for number in numbers(tmp_path, some.items())] == [85, 90.25]

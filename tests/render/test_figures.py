@@ -365,7 +365,7 @@ settings:
     assert legend(figure)[:2] == ["Random Fourier, Ridge Classifier", "exact, Cell Kernel Ridge Classifier"]
     assert [list(line.get_xdata()) for line in curves_of(figure.axes[0])] == [[16, 32], [8, 16]]
     assert figure.axes[0].get_xlabel() == "R"
-    with pytest.raises(ConfigError, match="no trial has the key 'kernel.gama'"):
+    with pytest.raises(ConfigError, match=r"no trial has the key 'kernel.gama'"):
         drawn(text + joined.replace("gamma", "gama") + "solver.alpha]}\n")
 
 
