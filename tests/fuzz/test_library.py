@@ -13,6 +13,7 @@ import traceback
 import warnings
 
 import numpy as np
+from scipy.sparse import issparse
 import pytest
 from numpy.exceptions import RankWarning
 from sklearn.exceptions import NotFittedError
@@ -100,7 +101,8 @@ def verdict(number):
         else:
             for values, data in found:
                 n = data.shape[0] if hasattr(data, "shape") else len(data)
-                finite = values.dtype.kind not in "fc" or np.isfinite(values).all()
+                entries = values.data if issparse(values) else values
+        finite = entries.dtype.kind not in "fc" or np.isfinite(entries).all()
                 if len(values) != n or not finite:
                     return f"case {number}: {what}: not finite, or {len(values)} results for {n} rows"
     return None
