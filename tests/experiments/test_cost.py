@@ -49,8 +49,8 @@ def test_the_formulas_are_near_and_past_rows_of_other_cells_are_nearer():
     assert (
         max(memory) < 6
     )  # a trial that fits is not refused; LIBSVM may cache more rows than it comes to need
-    assert (np.array(memory) >= 0.8).mean() > 0.98
-    assert (np.array(memory) <= 3).mean() > 0.98
+    assert (np.array(memory) >= 0.8).mean() > 0.975
+    assert (np.array(memory) <= 3).mean() > 0.975
     assert share_within(10, by_formula) > 0.85
     assert share_within(3, by_past[False]) > 0.9
     assert share_within(10, by_past[True]) > 0.9

@@ -13,9 +13,9 @@ import traceback
 import warnings
 
 import numpy as np
-from scipy.sparse import issparse
 import pytest
 from numpy.exceptions import RankWarning
+from scipy.sparse import issparse
 from sklearn.exceptions import NotFittedError
 
 from kfeat.errors import KfeatError
@@ -102,9 +102,9 @@ def verdict(number):
             for values, data in found:
                 n = data.shape[0] if hasattr(data, "shape") else len(data)
                 entries = values.data if issparse(values) else values
-        finite = entries.dtype.kind not in "fc" or np.isfinite(entries).all()
-                if len(values) != n or not finite:
-                    return f"case {number}: {what}: not finite, or {len(values)} results for {n} rows"
+                finite = entries.dtype.kind not in "fc" or np.isfinite(entries).all()
+                if values.shape[0] != n or not finite:
+                    return f"case {number}: {what}: not finite, or {values.shape[0]} results for {n} rows"
     return None
 
 
