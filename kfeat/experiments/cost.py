@@ -123,7 +123,7 @@ def work_of(row: Row, shape: Shape | None = None) -> Work:
         stored=shape.stored,
         generated=shape.generated,
         draws=measure.get("n_draws", 1) if measure else 0,
-        gram="n_rows" in measure or (exact and kernel not in NATIVE and "cell_size" not in solver),
+        gram="n_rows" in measure or (exact and kernel not in NATIVE),
         cache=1e6 * (solver.get("cache_mb") or inf),
         on_disk=row.get("memory") == "out_of_core",
         bytes=8 if (row.get("protocol") or {}).get("dtype") == "float64" else 4,
@@ -151,23 +151,27 @@ def peak_bytes(work: Work, available: float) -> int:
 
     The data are in double precision. A map keeps 2 d D numbers. Features count one and a half times; a
     measure's two and a half times, beside five Gram matrices of the rows that it samples, if any. Sparse
-    features have D non-zeros in a row, of 12 bytes, and at most a bin of 8 bytes for each of training. A
-    solver that says nothing, and a map that takes more, meet the limit of the process.
+    features have D non-zeros in a row, of 12 bytes; while rows are mapped, each has 12 bytes more. A solver
+    that says nothing, and a map that takes more, meet the limit of the process.
     """
     from kfeat.maps import MAPS
     from kfeat.solvers import SOLVERS, Solver  # slow to import
+    from kfeat.solvers.kernel_svm import KernelSVM
 
     n, d, D, k = work.n, work.d, work.D, work.k
     base = BASE + SEARCH_BYTES * len(work.kind[4:])
-    own = SOLVERS.get(work.kind[3], Solver).working_bytes
+    kind = SOLVERS.get(work.kind[3], Solver)
+    own = kind.working_bytes
     if work.on_disk and D is not None:
         return int(BASE + own(n, D, k, on_disk=True))
     data = 8 * (work.rows * d * work.stored + 2 * work.generated)
     if D is None:
-        gram_rows = min(own(int(work.pair), d, k), CACHE_SHARE * available, work.cache)
-        return int(base + 2 * data + gram_rows + (8 * n**2 if work.gram else 0))
+        if not issubclass(kind, KernelSVM):
+            return int(base + 2 * data + own(n, d, k))
+        cached = min(own(int(work.pair), d, k), CACHE_SHARE * available, work.cache)
+        return int(base + 2 * data + cached + (8 * n**2 if work.gram else 0))
     sparse = work.kind[2] in MAPS and MAPS[work.kind[2]].sparse_output
-    in_core = 12 * work.rows * D + 8 * n * D if sparse else 1.5 * work.bytes * work.rows * D
+    in_core = 12 * (work.rows + max(n, work.rows - n)) * D if sparse else 1.5 * work.bytes * work.rows * D
     features = 10 * n * D if work.draws else in_core + own(n, D, k)
     return int(base + data + 16 * d * D + features + (40 * n**2 if work.gram else 0))
 

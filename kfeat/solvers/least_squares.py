@@ -26,7 +26,7 @@ from kfeat.solvers.base import (
 from kfeat.solvers.cross_validation import AboveOne, geometric_grid
 from kfeat.solvers.linear import LinearSolver
 from kfeat.solvers.moments import Intercept, Moments, ridge, sum_of
-from kfeat.solvers.newton_system import WIDE, cholesky, is_wide
+from kfeat.solvers.newton_system import LARGE, WIDE, cholesky, is_wide
 from kfeat.solvers.ridge_errors import check_rows, fold_errors, leave_one_out_errors, rounds_of_folds
 from kfeat.solvers.sparse_system import MOST_STEPS, RESIDUAL, ridge_path_of_sparse, ridges_of_sparse
 
@@ -123,8 +123,8 @@ class KernelLeastSquares(Solver):
 
     @staticmethod
     def working_bytes(n: int, D: int, k: int, on_disk: bool = False) -> float:
-        """Return the bytes of the Gram matrix and its factor."""
-        return 16.0 * n**2
+        """Return the bytes of the Gram matrix, whose factor takes its place, and of a block of columns."""
+        return 8.0 * n**2 + 8.0 * n * min(n, LARGE)
 
     @finite
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -18,6 +18,9 @@ from tests.experiments.rows import row
 RESULTS = Path(__file__).parents[2] / "results"
 AVAILABLE = 20e9  # of the machine that made the rows
 
+# Bytes that a worker keeps of earlier trials: one of 230 MB in a new process takes up to 380 MB in an old one.
+KEPT = 100e6
+
 
 def published():
     """The published rows that are done, by file."""
@@ -32,14 +35,16 @@ def published():
 @pytest.mark.slow
 def test_the_formulas_are_near_and_past_rows_of_other_cells_are_nearer():
     """Seconds as a ratio with what every trial takes added to both."""
-    memory, by_formula = [], []
+    memory, short, by_formula = [], [], []
     by_past = {False: [], True: []}  # of results/survey, whose maps differ more, or not
     for path, rows in published().items():
         known = set(list(dict.fromkeys(one["cell"] for one in rows))[::2])
         past = Past(one for one in rows if one["cell"] in known)
         for one in rows:
             work, taken = work_of(one), cpu_seconds(one) + TRIAL
-            memory.append(peak_bytes(work, AVAILABLE) / (1e6 * one["peak_memory_mb"]))
+            planned, peak = peak_bytes(work, AVAILABLE), 1e6 * one["peak_memory_mb"]
+            memory.append(planned / peak)
+            short.append(0.8 * peak - planned)
             by_formula.append(formula(work) / taken)
             if one["cell"] not in known:
                 expected = past.seconds(one["cell"], work)
@@ -50,6 +55,7 @@ def test_the_formulas_are_near_and_past_rows_of_other_cells_are_nearer():
         max(memory) < 6
     )  # a trial that fits is not refused; LIBSVM may cache more rows than it comes to need
     assert (np.array(memory) >= 0.8).mean() > 0.975
+    assert (np.array(short) <= KEPT).mean() > 0.995
     assert (np.array(memory) <= 3).mean() > 0.975
     assert share_within(10, by_formula) > 0.85
     assert share_within(3, by_past[False]) > 0.9
@@ -74,10 +80,10 @@ def test_memory_grows_with_columns_and_a_kernel_machine_takes_half_of_what_is_th
     assert peak_bytes(large, 2e9) - peak_bytes(replace_in(large, n=0, pair=0), 2e9) == 10**9
 
 
-def test_sparse_features_take_memory_by_their_non_zeros_and_bins(monkeypatch):
+def test_sparse_features_take_memory_by_their_non_zeros_and_more_while_rows_are_mapped(monkeypatch):
     dense = peak_bytes(MAPPED, AVAILABLE)
     monkeypatch.setattr(TensorSketch, "sparse_output", True)
-    more = (12 - 1.5 * 4) * MAPPED.rows * MAPPED.D + 8 * MAPPED.n * MAPPED.D
+    more = (12 - 1.5 * 4) * MAPPED.rows * MAPPED.D + 12 * MAPPED.n * MAPPED.D
     assert peak_bytes(MAPPED, AVAILABLE) - dense == more
 
 
