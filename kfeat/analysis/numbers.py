@@ -132,10 +132,11 @@ class CurveVerdict:
 
 
 def curve_verdicts(numbers: Iterable[NumberVerdict]) -> list[CurveVerdict]:
-    """Return a verdict for every printed curve: the numbers whose `where` is equal up to the last comma."""
+    """Return a verdict for every printed curve: numbers whose `where` differs after its last comma."""
     points = (judged for judged in numbers if judged.reported.curves)
     curves = grouped(points, lambda judged: judged.number.where.rpartition(",")[0])
-    return [CurveVerdict(where, curve, *_curve_ratio(curve)) for where, curve in curves.items()]
+    several = {where: curve for where, curve in curves.items() if len(curve) > 1}
+    return [CurveVerdict(where, curve, *_curve_ratio(curve)) for where, curve in several.items()]
 
 
 def _curve_ratio(points: Sequence[NumberVerdict]) -> tuple[int, PrintedRatio]:

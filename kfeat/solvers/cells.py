@@ -16,9 +16,8 @@ from kfeat.kernels import Kernel
 from kfeat.kernels.operands import generator
 from kfeat.memory import check_memory
 from kfeat.parameters import Seed
-from kfeat.solvers.base import AboveZero, Solver, Subproblem, Target, finite, resolved_kernel
-from kfeat.solvers.least_squares import BLOCK_VALUES, targets_of
-from kfeat.solvers.linear import largest_score
+from kfeat.solvers.base import AboveZero, Subproblem, Target, finite, resolved_kernel
+from kfeat.solvers.least_squares import BLOCK_VALUES, KernelExpansion, targets_of
 from kfeat.solvers.newton_system import cholesky
 
 Rows = NDArray[np.intp]
@@ -93,7 +92,7 @@ class Tree(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class CellLeastSquares(Solver):
+class CellLeastSquares(KernelExpansion):
     """The common part of CellKernelRidge and CellKernelRidgeClassifier."""
 
     needs_kernel = True
@@ -205,11 +204,6 @@ class CellKernelRidge(CellLeastSquares):
 
     target: Target = "none"
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return f(x) + b for each row."""
-        values = self._values(X)
-        return self.target_.back(values)
-
 
 @dataclass(eq=False, repr=False)
 class CellKernelRidgeClassifier(CellLeastSquares):
@@ -246,11 +240,3 @@ class CellKernelRidgeClassifier(CellLeastSquares):
     """
 
     task = "classification"
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return f(x) + b: shape (n,), or (n, classes) for more than two classes."""
-        return self._values(X)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of the largest score for each row."""
-        return self.classes_[largest_score(self._values(X))]

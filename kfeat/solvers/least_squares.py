@@ -1,5 +1,9 @@
-"""What regressions and classes by least squares share: how they are trained, with a kernel and without."""
+"""What regressions and classes by least squares share: how they are trained, with a kernel and without.
 
+A class is learnt against the rest, with the targets 1 and -1; two classes are one such problem.
+"""
+
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from time import perf_counter
@@ -20,11 +24,13 @@ from kfeat.solvers.base import (
     AboveZero,
     Solver,
     Subproblem,
+    available_when,
+    classifies,
     finite,
     resolved_kernel,
 )
 from kfeat.solvers.cross_validation import AboveOne, geometric_grid
-from kfeat.solvers.linear import LinearSolver
+from kfeat.solvers.linear import LinearSolver, largest_score
 from kfeat.solvers.moments import Intercept, Moments, ridge, sum_of
 from kfeat.solvers.newton_system import LARGE, WIDE, cholesky, is_wide
 from kfeat.solvers.ridge_errors import check_rows, fold_errors, leave_one_out_errors, rounds_of_folds
@@ -111,8 +117,28 @@ def _finish(solver: Any, w: NDArray[np.float64], b: Any, start: float) -> Any:
     return solver
 
 
+class KernelExpansion(Solver):
+    """A regression or a classifier whose scores are f(x) + b with f(x) = sum_i a_i K(x_i, x)."""
+
+    @abstractmethod
+    def _values(self, X: Any) -> NDArray[np.float64]:
+        """Return f(x) + b for each row, (n,) or (n, classes)."""
+
+    @available_when(classifies)
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return f(x) + b: shape (n,), or (n, classes) for more than two classes."""
+        return self._values(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return f(x) + b for each row, or the class with the largest of them."""
+        values = self._values(X)
+        if self.task == "regression":
+            return self.target_.back(values)
+        return self.classes_[largest_score(values)]
+
+
 @dataclass(eq=False, repr=False)
-class KernelLeastSquares(Solver):
+class KernelLeastSquares(KernelExpansion):
     """The common part of KernelRidge and KernelRidgeClassifier."""
 
     needs_kernel = True
@@ -189,10 +215,6 @@ class LeastSquaresCV(LinearSolver):
     fit_intercept: bool = True
     random_state: Seed | None = None
 
-    @property
-    def _name(self) -> str:
-        return type(self).__name__
-
     def learnt_parameters(self) -> dict[str, float]:
         """Return the chosen alpha."""
         return {"alpha": self.alpha_}
@@ -244,7 +266,7 @@ class LeastSquaresCV(LinearSolver):
             for k in np.unique(fold):
                 moments = Moments.of(X[fold == k], *(values[fold == k] for values in aligned))
                 parts[k] = parts[k] + moments if k in parts else moments
-        check_rows(self._name, n, size)
+        check_rows(type(self).__name__, n, size)
         folds = [parts[k] for k in sorted(parts)]
         total, self.alphas_ = sum_of(folds), self._alphas()
         return self._train(total, fold_errors(folds, self.alphas_, self.fit_intercept), start)
@@ -256,11 +278,11 @@ class LeastSquaresCV(LinearSolver):
         """
         if self.folds is None:
             raise ParameterError(
-                f"{self._name}: leaving one out takes up to {WIDE:,} sparse features, got {X.shape[1]:,}: "
-                "give folds"
+                f"{type(self).__name__}: leaving one out takes up to {WIDE:,} sparse features, got "
+                f"{X.shape[1]:,}: give folds"
             )
         start, size, n = perf_counter(), self.folds, len(y)
-        check_rows(self._name, n, size)
+        check_rows(type(self).__name__, n, size)
         fold = rounds_of_folds(n, size, np.random.default_rng(int(self.random_state or 0)))[:n]
         self.alphas_ = self._alphas()
         errors = np.zeros(len(self.alphas_))

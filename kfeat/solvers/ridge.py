@@ -1,7 +1,4 @@
-"""Ridge regression and least squares of classes: alpha given or cross-validated, and with a kernel.
-
-A class is learnt against the rest, with the targets 1 and -1; two classes have one such problem.
-"""
+"""Ridge regression from moments, alpha given or cross-validated, and exact kernel ridge regression."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,15 +6,11 @@ from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kfeat.errors import ParameterError
 from kfeat.kernels.operands import as_operand
 from kfeat.parameters import check_parameters
-from kfeat.solvers.base import (
-    Target,
-    finite,
-)
+from kfeat.solvers.base import Target, finite
 from kfeat.solvers.least_squares import KernelLeastSquares, LeastSquares, LeastSquaresCV, train
 from kfeat.solvers.moments import Moments, sum_of
 
@@ -113,11 +106,6 @@ class KernelRidge(KernelLeastSquares):
     task = "regression"
 
     target: Target = "none"
-
-    def predict(self, X: Any) -> NDArray[np.float64]:
-        """Return f(x) + b for each row."""
-        values = self._values(X)
-        return self.target_.back(values)
 
 
 @dataclass(eq=False, repr=False)

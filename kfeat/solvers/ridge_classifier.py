@@ -1,13 +1,8 @@
 """Least squares of classes, each against the rest with the targets 1 and -1: linear, tuned, with a kernel."""
 
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from kfeat.solvers.least_squares import KernelLeastSquares, LeastSquares, LeastSquaresCV
-from kfeat.solvers.linear import largest_score
 
 
 @dataclass(eq=False, repr=False)
@@ -104,11 +99,3 @@ class KernelRidgeClassifier(KernelLeastSquares):
     """
 
     task = "classification"
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return f(x) + b: shape (n,), or (n, classes) for more than two classes."""
-        return self._values(X)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of the largest score for each row."""
-        return self.classes_[largest_score(self._values(X))]

@@ -284,9 +284,10 @@ reported:
   runs: 5
   curves: true
   numbers:
-    - {for: {map: tensor_sketch, map.n_components: 64}, mean: 10, slack: 2, where: "Figure 1, TS, D = 64"}
-    - {for: {map: tensor_sketch, map.n_components: 128}, mean: 20, slack: 4, where: "Figure 1, TS, D = 128"}
-    - {for: {map: random_maclaurin, map.n_components: 64}, mean: 10, slack: 2, where: "Figure 1, RM, D = 64"}
+    - {for: {map: tensor_sketch, map.n_components: 64}, mean: 10, slack: 2, where: "Fig. 1, TS, D = 64"}
+    - {for: {map: tensor_sketch, map.n_components: 128}, mean: 20, slack: 4, where: "Fig. 1, TS, D = 128"}
+    - {for: {map: random_maclaurin, map.n_components: 64}, mean: 10, slack: 2, where: "Fig. 1, RM, D = 64"}
+    - {for: {map: random_maclaurin, map.n_components: 128}, mean: 20, slack: 4, where: "Fig. 1, RM, D = 128"}
 """
 SAMPLES = np.random.default_rng(3).normal(1, 0.3, 8)  # each is what a sample multiplies all values by
 
@@ -308,19 +309,27 @@ def judged_curves(write, factor, split="seed: 0}", more=CURVES):
 
 def test_points_that_share_their_samples_are_one_observation(write):
     """Both maps have one value in each sample; that it stands at two D makes the interval no narrower."""
-    two, one = judged_curves(write, lambda name, size, repeat: SAMPLES[repeat], "}").curves
-    assert [(c.where, len(c.points), c.samples) for c in (two, one)] == [
-        ("Figure 1, TS", 2, 8),
-        ("Figure 1, RM", 1, 8),
+    curves = judged_curves(write, lambda name, size, repeat: SAMPLES[repeat], "}").curves
+    assert [(c.where, len(c.points), c.samples) for c in curves] == [
+        ("Fig. 1, TS", 2, 8),
+        ("Fig. 1, RM", 2, 8),
     ]
     mean, half = (
         SAMPLES.mean(),
         t.ppf(0.975, 7) * SAMPLES.std(ddof=1) / SAMPLES.mean() * np.sqrt(1 / 8 + 1),
     )
-    for curve, rounding in ((two, np.log(1.05 * 1.025) / 2), (one, np.log(1.05))):
+    rounding = np.log(1.05 * 1.025) / 2
+    for curve in curves:
         assert curve.ratio.number == pytest.approx(mean)
         assert curve.ratio.interval == pytest.approx(mean * np.exp([-half - rounding, half + rounding]))
         assert curve.verdict == COMPATIBLE
+
+
+def test_a_number_alone_is_no_curve(write):
+    alone = CURVES.rpartition("    - ")[0]
+    judgement = judged_curves(write, lambda name, size, repeat: 1 + repeat / 1000, "}", alone)
+    assert [(curve.where, len(curve.points)) for curve in judgement.curves] == [("Fig. 1, TS", 2)]
+    assert len(judgement.numbers) == 3
 
 
 def test_independent_points_of_a_curve_average_out(write):
@@ -347,7 +356,8 @@ def test_maps_that_are_drawn_on_one_sample_say_nothing_of_others(write):
 
 
 def test_a_curve_without_a_point_is_missing_and_one_of_zeros_differs(write):
-    lost = judged_curves(write, lambda name, size, repeat: 1.0 if size == 64 else None, "}").curves
+    missing = "tensor_sketch", 128
+    lost = judged_curves(write, lambda *drawn: None if drawn[:2] == missing else 1.0, "}").curves
     assert [curve.verdict for curve in lost] == ["missing", AGREES]
     exact = judged_curves(write, lambda name, size, repeat: 0.0, "}").curves
     assert [curve.verdict for curve in exact] == [UNEXPLAINED] * 2
@@ -358,24 +368,24 @@ def test_a_curve_is_explained_where_each_of_its_points_is(write):
         "\nclaims: [{text: Rain, id: rain, where: here, value: {map: tensor_sketch}, above: 0, kind: own}]\n"
     )
     why = 'explanation: Rain., evidence: ["small#rain"]}'
-    some = CURVES.replace('D = 64"}', f'D = 64", {why}')
+    some = CURVES.replace('D = 64"}', f'D = 64", {why}').replace('RM, D = 128"}', f'RM, D = 128", {why}')
     verdicts = []
-    for text in (some, some.replace('D = 128"}', f'D = 128", {why}')):
+    for text in (some, some.replace('TS, D = 128"}', f'TS, D = 128", {why}')):
         judgement = judged_curves(write, lambda name, size, repeat: 2 + repeat / 1000, "}", text + rain)
         verdicts.append([curve.verdict for curve in judgement.curves])
         bullets = [item.what for item in judgement.disagreements() if "curve" in item.what]
-        assert bullets == ["Figure 1, TS: the curve of 2 points", "Figure 1, RM: the curve of 1 points"]
+        assert bullets == ["Fig. 1, TS: the curve of 2 points", "Fig. 1, RM: the curve of 2 points"]
     assert verdicts == [[UNEXPLAINED, EXPLAINED], [EXPLAINED, EXPLAINED]]
 
 
 def test_tallies_and_tables_count_curves_beside_numbers(write):
     judgement = judged_curves(write, lambda name, size, repeat: 1 + repeat / 1000, "}")
-    assert in_short([judgement])[0] == "agree: 3 of 3 printed numbers; 2 of 2 printed curves"
-    assert scoreboard_line(judgement, "small")[2] == "3 agrees; 2 curves: 2 agrees"
+    assert in_short([judgement])[0] == "agree: 4 of 4 printed numbers; 2 of 2 printed curves"
+    assert scoreboard_line(judgement, "small")[2] == "4 agrees; 2 curves: 2 agrees"
     table = tables(judgement)["Printed curves"].markdown(str)
     assert [[word.strip() for word in line.split("|")[1:4]] for line in table.splitlines()[2:4]] == [
-        ["Figure 1, TS", "2", "8"],
-        ["Figure 1, RM", "1", "8"],
+        ["Fig. 1, TS", "2", "8"],
+        ["Fig. 1, RM", "2", "8"],
     ]
 
 

@@ -18,7 +18,7 @@ from tests.experiments.rows import row
 RESULTS = Path(__file__).parents[2] / "results"
 AVAILABLE = 20e9  # of the machine that made the rows
 
-# Bytes that a worker keeps of earlier trials: one of 230 MB in a new process takes up to 380 MB in an old one.
+# Bytes that a worker keeps of earlier trials: 230 MB in a new process may be 380 MB in an old one.
 KEPT = 100e6
 
 

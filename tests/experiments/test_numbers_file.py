@@ -7,6 +7,8 @@ import yaml
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
+from kfeat.experiments.paper import reported_numbers
+from kfeat.experiments.plan import plan
 
 TABLE = """method\tdata\tR\tsigma\tperf\tsd\tseconds
 fourier\tmoons\t8\t0.79\t81.50\t0.3\t1.25
@@ -32,10 +34,9 @@ def numbers(folder, changes=(), table=TABLE, name="published.tsv"):
         "dataset": "magic",
         "kernel": {"name": "gaussian", "bandwidth": 2.0},
         "maps": [{"name": "random_fourier", "n_components": 16}],
-        "solvers": {"mapped": "liblinear"},
+        "solvers": {"mapped": {"name": "liblinear"}},
         "reported": {"source": "a paper", "runs": 3, "files": [FILE | dict(changes)]},
     }
-    config["solvers"] = {"mapped": {"name": "liblinear"}}
     path = folder / "x.yaml"
     path.write_text(yaml.safe_dump(config))
     return load_experiment(path).reported.numbers
@@ -77,9 +78,6 @@ def test_a_list_selects_any_of_its_values(tmp_path):
 def test_a_cell_of_the_config_has_its_number(tmp_path):
     numbers(tmp_path)
     experiment = load_experiment(tmp_path / "x.yaml")
-    from kfeat.experiments.paper import reported_numbers
-    from kfeat.experiments.plan import plan
-
     (trial, *_) = plan(experiment, {"magic": "0"})
     assert reported_numbers(experiment.reported, trial)["score"].mean == 85
 

@@ -1,5 +1,6 @@
 """What every source of data tells and does."""
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -17,7 +18,7 @@ from kfeat.errors import DataError
 Fingerprint = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
 
-class DataSource(Model):
+class DataSource(Model, ABC):
     """What the `dataset` of a config is: where rows and labels come from, and what is known without them.
 
     `own` says that it is the user's, so that nothing is published of it, and `runs_code` that it calls a
@@ -28,9 +29,8 @@ class DataSource(Model):
     runs_code: ClassVar[bool] = False
     kept: ClassVar[bool] = True
 
-    if (
-        TYPE_CHECKING
-    ):  # a kind has fields or properties of these names, and a field over a property is refused
+    # A kind has fields or properties of these names; pydantic refuses a field over a property.
+    if TYPE_CHECKING:
 
         @property
         def name(self) -> str:
@@ -41,24 +41,24 @@ class DataSource(Model):
             """The task, None where only the labels tell it."""
 
     @property
+    @abstractmethod
     def pinned(self) -> str | None:
         """The fingerprint by the config, the registry or the specification of generated data."""
-        raise NotImplementedError
 
     def known_fingerprint(self, access: Access) -> str | None:
         """Return the fingerprint without loading the data: pinned, or recorded in the cache, or None."""
         return self.pinned
 
+    @abstractmethod
     def load(self, access: Access) -> Raw:
         """Return the data as their files have them; arrays may be mapped into memory read-only."""
-        raise NotImplementedError
 
     def renew(self, access: Access) -> None:
         """Keep what code returns now, which may read other data than before."""
 
+    @abstractmethod
     def shape(self, access: Access) -> Shape | None:
         """Return the rows and columns of all data, None where they are not known before loading."""
-        raise NotImplementedError
 
     def shape_under(self, protocol: Protocol, access: Access = AS_SET) -> Shape | None:
         """Return the shape of the data under a protocol, or None if it is not known before loading.

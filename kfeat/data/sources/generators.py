@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from abc import abstractmethod
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -71,9 +72,9 @@ class DrawnAtOnce(Generator):
         parts = {"train": Part(X, self.labels(X, rng))}
         return Raw(self.name, self.task, parts, recorded=self.pinned, verified=True)
 
+    @abstractmethod
     def points(self, rng: np.random.Generator) -> NDArray[np.float64]:
         """Return the rows (n, d)."""
-        raise NotImplementedError
 
     def labels(self, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
         """Return the signs of <w, x - mean> for one random direction w, which a linear model can learn."""

@@ -1,5 +1,6 @@
 """What every split tells, and the order in which rows are drawn."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Annotated, Any, Self, TypeAlias
 
@@ -35,7 +36,7 @@ def first(rows: Rows, n: int | None, name: str, purpose: str) -> Rows:
     return rows[:n]
 
 
-class Split(Model):
+class Split(Model, ABC):
     """What every split tells: which rows train and test, how many, and whether each repeat draws others."""
 
     @property
@@ -43,19 +44,19 @@ class Split(Model):
         """Whether the rows depend on the random_state of a repeat."""
         return False
 
+    @abstractmethod
     def rows(self, raw: Raw, random_state: int) -> tuple[Indices, Indices]:
         """Return the training and test rows by their rising numbers; those of the test file come last.
 
         Raises DataError when there is no test file or there are fewer rows than the split asks for.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def sizes(self, n_train: int, n_test: int, name: str) -> tuple[int, int]:
         """Return how many rows train and test, of files of `n_train` and `n_test` rows.
 
         Raises DataError like `rows`.
         """
-        raise NotImplementedError
 
     def by(self, raw: Raw) -> NDArray[Any] | None:
         """Return the groups or the times of all rows, if the split is by them."""
