@@ -29,14 +29,15 @@ MAY_IMPORT = {
     "maps": {*FOUNDATION, "kernels", "diagnostics"},
     "testing": {"errors", "text", "kernels"},
     "solvers": {*FOUNDATION, "kernels"},
-    "data": FOUNDATION,
+    "learnt_metric": {*FOUNDATION, "kernels", "solvers"},
+    "data": {*FOUNDATION, "learnt_metric"},
     "experiments": {*FOUNDATION, "kernels", "diagnostics", "maps", "solvers", "data"},
     "analysis": {"errors", "parameters", "text", "data", "experiments"},
     "survey": {"errors", "text", "files", "experiments", "analysis"},
-    "own": {*FOUNDATION, "kernels", "maps", "solvers", "data", "experiments", "survey"},
+    "own": {*FOUNDATION, "learnt_metric", "kernels", "maps", "solvers", "data", "experiments", "survey"},
     "render": {"data", "errors", "text", "files", "experiments", "own", "analysis"},
     "__main__": {"cli"},
-    "__init__": {"own", "analysis"},
+    "__init__": {"own", "analysis", "learnt_metric"},
 }
 MAY_IMPORT["cli"] = MAY_IMPORT.keys() - {"memory", "child", "batches", "diagnostics", "__main__", "__init__"}
 

@@ -4,15 +4,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
 from kfeat.batches import written
+from kfeat.data.base import Task
 from kfeat.data.matrix import Indices, Matrix, block_rows
-from kfeat.data.protocol import Divide, Step
+from kfeat.data.protocol import LEARNT, Divide, Step
 from kfeat.errors import DataError
 from kfeat.text import counted
 from kfeat.weights import copies
@@ -98,6 +99,10 @@ def transformer_of(step: Step) -> Transformer:
 
     if isinstance(step, Divide):
         return DivideBy(step.divide)
+    if step in LEARNT:
+        from kfeat.learnt_metric import LearntMetric
+
+        return LearntMetric(matrix=LEARNT[step])
     kinds: dict[str, Callable[[], Transformer]] = {
         "minmax": MinMaxScaler,
         "minmax_symmetric": lambda: MinMaxScaler(feature_range=(-1, 1)),
@@ -119,15 +124,27 @@ def shifts(transformer: Transformer) -> bool:
     """Return whether zeros may become non-zero, so that a sparse matrix has to become dense."""
     from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-    return isinstance(transformer, MinMaxScaler | StandardScaler | NumberScaler)
+    scalers = isinstance(transformer, MinMaxScaler | StandardScaler | NumberScaler)
+    return scalers or getattr(transformer, "matrix", None) == "full"
+
+
+class Labels(NamedTuple):
+    """The labels or targets y (n,) of the training rows, for what learns from them."""
+
+    y: NDArray[Any]
+    task: Task
 
 
 def learn_chain(
-    steps: Sequence[Step], blocks: Blocks, weights: NDArray[np.float64] | None = None
+    steps: Sequence[Step],
+    blocks: Blocks,
+    weights: NDArray[np.float64] | None = None,
+    labels: Labels | None = None,
 ) -> list[Transformer]:
     """Return the chain's transformers, each learnt on the training rows as the steps before it leave them.
 
-    With weights (n,) means and variances are weighted; a largest norm and a range do not depend on them.
+    With weights (n,) means and variances are weighted; a largest norm and a range do not depend on them. A
+    learnt metric needs the labels.
     """
     from sklearn.preprocessing import StandardScaler
 
@@ -138,6 +155,10 @@ def learn_chain(
             transformer.fit_blocks(
                 lambda: (apply_chain(chain, block, dense=True) for block in blocks()), weights
             )
+        elif step in LEARNT:
+            assert labels is not None
+            parts = (apply_chain(chain, block, dense=shifts(transformer)) for block in blocks())
+            learn_metric(transformer, parts, labels, weights)
         elif hasattr(transformer, "partial_fit"):
             start, own = 0, weights if isinstance(transformer, StandardScaler) else None
             for block in blocks():
@@ -147,6 +168,23 @@ def learn_chain(
                 start = stop
         chain.append(transformer)
     return chain
+
+
+def learn_metric(
+    metric: Any, blocks: Iterator[Matrix], labels: Labels, weights: NDArray[np.float64] | None
+) -> None:
+    """Fit a LearntMetric on a random sample of the rows, which is as large as it takes."""
+    from kfeat.learnt_metric import MOST_ROWS
+
+    n = len(labels.y)
+    some = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
+    rows, start = [], 0
+    for block in blocks:
+        stop = start + block.shape[0]
+        rows.append(block[some[(start <= some) & (some < stop)] - start])
+        start = stop
+    X = vstack(rows, format="csr") if issparse(rows[0]) else np.concatenate(rows)
+    metric.set_params(task=labels.task).fit(X, labels.y[some], None if weights is None else weights[some])
 
 
 def apply_chain(chain: Sequence[Transformer], block: Matrix, dense: bool = False) -> Matrix:
@@ -196,6 +234,16 @@ class Preparation:
         """Return rows that have the chosen columns only; raises FloatingPointError where one is too large."""
         X = X.astype("float64" if self.chain else self.dtype, copy=False)
         return apply_chain(self.chain, X, dense=not self.sparse).astype(self.dtype, copy=False)
+
+    def learnt_parameters(self, names: Sequence[str] = ()) -> dict[str, float]:
+        """Return the weights of a learnt metric by `weight.COLUMN`, a name or a position; nothing without."""
+        metric = next((step for step in self.chain if hasattr(step, "weights_")), None)
+        if metric is None:
+            return {}
+        columns = range(self.n_features) if self.columns is None else self.columns
+        known = len(names) == self.n_features
+        named = [names[column] if known else str(column) for column in columns]
+        return dict(zip((f"weight.{name}" for name in named), metric.weights_.round(4).tolist(), strict=True))
 
     def labels(self, y: NDArray[Any], start: int = 0) -> NDArray[Any]:
         """Return labels as +1 and -1 if training made them so, otherwise unchanged.

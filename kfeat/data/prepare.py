@@ -1,6 +1,7 @@
 """From a raw dataset and a protocol to the arrays that an experiment sees."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from kfeat.data.dataset import Dataset, Raw
 from kfeat.data.labels import labels_under, positive_classes
 from kfeat.data.matrix import Indices, Matrix, holds_strings
 from kfeat.data.preparation import (
+    Labels,
     Preparation,
     learn_chain,
     refusing_large_values,
@@ -19,7 +21,7 @@ from kfeat.data.preparation import (
     stacked,
     transformer_of,
 )
-from kfeat.data.protocol import Protocol
+from kfeat.data.protocol import LEARNT, Protocol
 from kfeat.errors import DataError
 
 
@@ -72,7 +74,10 @@ def learn(
         raise DataError(f"{raw.name}: its rows are strings, so the protocol cannot scale or drop features")
     columns = varying_columns(raw, train) if drops else np.arange(raw.n_features)
     dense = any(shifts(transformer_of(step)) for step in protocol.scale)
-    chain = tuple(learn_chain(protocol.scale, lambda: raw.blocks(train, columns, dense=dense), weights))
+    learns = any(step in LEARNT for step in protocol.scale)
+    labels = Labels(labels_under(raw, positive, train)[train], raw.task) if learns else None
+    blocks = partial(raw.blocks, train, columns, dense=dense)
+    chain = tuple(learn_chain(protocol.scale, blocks, weights, labels))
     return Preparation(
         n_features=raw.n_features,
         columns=columns if len(columns) < raw.n_features else None,

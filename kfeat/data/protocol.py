@@ -51,12 +51,14 @@ def step_tag(step: Any) -> str:
 
 
 StepName = Literal[
-    "minmax", "minmax_symmetric", "maxabs", "zscore", "zscore_numbers", "power", "unit_rows", "global_norm"
+    "minmax", "minmax_symmetric", "maxabs", "zscore", "zscore_numbers", "power", "unit_rows", "global_norm",
+    "learnt_metric", "learnt_rotation",
 ]  # fmt: skip
 Step = Annotated[Annotated[Divide, Tag("divide")] | Annotated[StepName, Tag("name")], Discriminator(step_tag)]
 FILLS_ZEROS: frozenset[StepName] = frozenset(
-    {"minmax", "minmax_symmetric", "zscore", "zscore_numbers", "power"}
+    {"minmax", "minmax_symmetric", "zscore", "zscore_numbers", "power", "learnt_rotation"}
 )
+LEARNT: dict[Any, Literal["diagonal", "full"]] = {"learnt_metric": "diagonal", "learnt_rotation": "full"}
 Binarise = Annotated[
     Annotated[Literal["none"], Tag("name")]
     | Annotated[Against, Tag("positive")]
@@ -78,6 +80,8 @@ class Protocol(Model):
     of 0 and 1 stay), `power` (these columns by the transform of Yeo and Johnson, Biometrika 2000, which makes
     long tails short, and then z-scores), `unit_rows` (zero rows stay), `global_norm` (the largest Euclidean
     norm of a training row becomes 1), `{divide: c}`; one step needs no list, `none` is the empty chain.
+    `learnt_metric` multiplies each column by how much a predictor of the labels varies with it, and
+    `learnt_rotation` turns the rows as well (`kfeat.learnt_metric`). Both come last, after z-scores mostly.
 
     `weight` names a column of a file by whose numbers rows count, in training and in scores: a row of weight
     2 counts as two, and one of weight 0 is left out. The dataset's `drop` keeps it from being a feature.

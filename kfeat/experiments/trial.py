@@ -235,7 +235,7 @@ def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, 
         measured = trial.measure.build().of(feature_map, data.X_train, clock, trial.seeds["data"])
         # Some measures fit clones of the map only.
         fitted = feature_map if hasattr(feature_map, "kernel_") else None
-        return {**measured, "learnt": _learnt(trial, kernel, map=fitted)}
+        return {**measured, "learnt": _learnt(trial, kernel, data, map=fitted)}
     train, test, columns = data.X_train, data.X_test, ColumnCounter()
     if feature_map is not None:
         if getattr(feature_map, "sparse_output", False):
@@ -257,7 +257,7 @@ def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, 
         **_scores(data, predicted),
         "columns": None if feature_map is None else columns.counts()._asdict(),
         **(_sparse(feature_map, train, test) if feature_map is not None and issparse(train) else {}),
-        "learnt": _learnt(trial, kernel, solver=solver, map=feature_map),
+        "learnt": _learnt(trial, kernel, data, solver=solver, map=feature_map),
         "solve": _solve(solver),
     }
 
@@ -268,12 +268,15 @@ def _sparse(feature_map: Any, train: Any, test: Any) -> dict[str, Any]:
     return {"sparse": {"columns": train.shape[1], "nonzeros": train.nnz / train.shape[0], **unseen}}
 
 
-def _learnt(trial: Trial, kernel: Any, **fitted: Any) -> dict[str, dict[str, float]]:
+def _learnt(trial: Trial, kernel: Any, data: Dataset, **fitted: Any) -> dict[str, dict[str, float]]:
     """Return by part the values of parameters that the data or a library determined.
 
     `fitted` has the map and the solver, by part; None for one that is missing.
     """
     values = {"kernel": dict(_bandwidths(trial.kernel, kernel)) if kernel is not None else {}}
+    if data.preparation is not None:
+        names = [] if data.coding is None else data.coding.names
+        values["protocol"] = data.preparation.learnt_parameters(names)
     for part, estimator in fitted.items():
         if hasattr(estimator, "learnt_parameters"):  # a class by its place need not have it
             values[part] = estimator.learnt_parameters()

@@ -226,3 +226,40 @@ def test_weights_that_are_no_counts_are_learnt_from_by_equal_steps(step):
         z = transformer.transform(x[kept][:, None])[:, 0]
         assert np.average(z, weights=weights[kept]) == pytest.approx(0, abs=0.01)
         assert np.average(z**2, weights=weights[kept]) == pytest.approx(1, abs=0.02)
+
+
+WIDE = RNG.normal(size=(600, 5)) * (RNG.random((600, 5)) < 0.7)
+CLASSES = (np.sin(2 * WIDE[:, 1]) + 0.3 * WIDE[:, 3] > 0).astype(int)
+
+
+@pytest.mark.parametrize(
+    "scale", [["zscore", "learnt_metric"], ["zscore", "learnt_rotation"], "learnt_metric"], ids=str
+)
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_a_metric_is_learnt_on_the_training_rows_alone(scale, kind, monkeypatch):
+    other, labels = WIDE.copy(), CLASSES.copy()
+    other[500:], labels[500:] = 9.0, 1 - labels[500:]
+    switches = protocol(scale=scale)
+    ours, theirs = (
+        prepare(raw(kind(rows), y, 500), switches, 0) for rows, y in ((WIDE, CLASSES), (other, labels))
+    )
+    assert_array_equal(dense(ours.X_train), dense(theirs.X_train))
+    weights = ours.preparation.learnt_parameters()
+    assert sorted(sorted(weights, key=weights.get)[-2:]) == ["weight.1", "weight.3"]
+    monkeypatch.setattr("kfeat.data.matrix.BLOCK_VALUES", 40)
+    again = prepare(raw(kind(WIDE), CLASSES, 500), switches, 0)
+    assert_allclose(dense(again.X_train), dense(ours.X_train), rtol=1e-6, atol=1e-9)
+    assert isinstance(ours.X_train, np.ndarray) == (kind is np.asarray or scale != "learnt_metric")
+
+
+def test_a_learnt_metric_knows_columns_by_their_names_and_leaves_out_constant_ones():
+    names = ["a", "b", "c", "d", "e"]
+    wide = np.column_stack([WIDE[:, :2], np.ones(600), WIDE[:, 3:]])
+    metric = learn(raw(wide, CLASSES, 500), protocol(scale="learnt_metric"), np.arange(500), None)
+    assert list(metric.learnt_parameters(names)) == [f"weight.{name}" for name in names]
+    assert metric.learnt_parameters(names)["weight.c"] == 0
+    dropped = protocol(scale="learnt_metric", constant_features="drop")
+    metric = learn(raw(wide, CLASSES, 500), dropped, np.arange(500), None)
+    assert list(metric.learnt_parameters(names)) == ["weight.a", "weight.b", "weight.d", "weight.e"]
+    assert metric.learnt_parameters().keys() == {"weight.0", "weight.1", "weight.3", "weight.4"}
+    assert learn(raw(), protocol(scale="zscore"), np.arange(60), None).learnt_parameters() == {}

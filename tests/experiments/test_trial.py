@@ -144,6 +144,18 @@ def test_the_kernel_error_of_all_maps_is_taken_on_the_same_rows(write, monkeypat
     assert all((rows == seen[0]).all() for rows in seen)
 
 
+@pytest.mark.filterwarnings("ignore:LearntMetric")
+def test_a_row_has_the_weights_of_a_learnt_metric(write):
+    (trial,) = planned(
+        write(),
+        "protocol.scale=[zscore, learnt_metric]", "maps=[{name: tensor_sketch, n_components: 16}]",
+        "solvers={mapped: {name: ridge_classifier}}", "repeats=1",
+    )  # fmt: skip
+    learnt = run(trial)["learnt"]["protocol"]
+    assert list(learnt) == [f"weight.{j}" for j in range(64)]
+    assert learnt["weight.0"] == 0 < max(learnt.values())  # a pixel that is always 0
+
+
 def test_a_row_says_what_was_learnt_in_the_place_of_parameters(write):
     """The bandwidth from the data, C by cross-validation, LIBLINEAR's own tolerance; quantities read them."""
     trials = planned(
