@@ -16,11 +16,11 @@ allows, at least those it was scored on. At most a third of the budget is kept f
 rows makes an exact method's training seem longer than it is.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field, replace
-from itertools import pairwise, product
-from math import ceil, inf, log
+from dataclasses import asdict, replace
+from itertools import product
+from math import inf, log
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -28,189 +28,23 @@ from typing import Any
 from kfeat.errors import ConfigError
 from kfeat.experiments.plan import digest
 from kfeat.files import writing
-from kfeat.own.bench import MOST_GRAM, LocalScorer
+from kfeat.own.budget import expected, like, path_time, training
 from kfeat.own.candidates import (
     FIRST_SIZE,
     SIZE,
     Candidate,
-    DataFacts,
     advised,
-    draw,
-    drawn,
-    first_entries,
     larger_maps,
     linear_model,
     maps_of,
     neighbours,
     own_candidates,
-    study_of,
 )
-from kfeat.own.new_config import FOLDS
-from kfeat.text import counted
-
-ETA = 3
-SMALLEST = 900  # rows of the first rung
-NEAR = 5e-3  # of the score: half a point, or 0.005 of R²; twice this share of an error or a loss
-ENOUGH = 100  # rows for each feature of a map
-TOO_LONG = "it took longer than"  # the beginning of the reason of a candidate that was ended
-
-
-@dataclass(frozen=True)
-class Scored:
-    """A candidate scored on `n` training rows: `value` is the best C or alpha, `score` its mean over folds.
-
-    `seconds` is about the time of one value of C or alpha, over all folds, and `budget` that of the search.
-    A candidate that failed or took too long has the score -inf and a `reason`.
-    """
-
-    candidate: Candidate
-    n: int
-    score: float
-    sd: float
-    value: float
-    seconds: float
-    reason: str = ""
-    folds: tuple[float, ...] = ()
-    budget: float = 0.0
-
-    @property
-    def choices(self) -> str:
-        """Its name with what was chosen: scaling, gamma, D, and C or alpha."""
-        candidate = self.candidate
-        chosen = {
-            "scale": candidate.scale,
-            "gamma": candidate.kernel.get("gamma"),
-            "D": candidate.D or None,
-            "alpha" if candidate.loss == "squares" else "C": self.value or None,
-        }
-        given = {name: value for name, value in chosen.items() if value is not None}
-        values = (
-            f"{name}={value if isinstance(value, str) else f'{value:g}'}" for name, value in given.items()
-        )
-        return f"{candidate.name} ({', '.join(values)})"
-
-    @property
-    def took_too_long(self) -> bool:
-        """Whether it has no score because it took too long."""
-        return TOO_LONG in self.reason
-
-    @property
-    def has_enough_rows(self) -> bool:
-        """Whether a map has a hundred rows for each feature: more would hardly change its score."""
-        return 0 < ENOUGH * self.candidate.D <= self.n
-
-
-Step = tuple[Candidate, int, Scored | None]  # the next candidate, its rows, and its last score
-
-
-def slack(metric: str, score: float) -> float:
-    """Return by how much scores may differ and still be near: half a point, or 1 % of an error."""
-    return 2 * NEAR * abs(score) if metric.startswith("neg_") else NEAR
-
-
-def effort(n: float, D: int, exact: bool, regression: bool) -> float:
-    """Return the time of training on n rows, up to a factor that depends on the data and the method.
-
-    Kernel ridge regression takes n^2.3; an SVM n^1.5 while it has its whole Gram matrix, and n^2.1 on more
-    rows; a linear model n. A map of D features takes n (D^2 + 1000 D) + 10 D^3: the Hessian, the map, and the
-    decompositions. In searches on six tables most predictions were within a factor of two.
-    """
-    if not exact:
-        return n * (D**2 + 1000 * D) + 10 * D**3 if D else n
-    return float(n**2.3 if regression else min(n, MOST_GRAM) ** 1.5 * max(n / MOST_GRAM, 1) ** 2.1)
-
-
-def path_time(candidate: Candidate, n_values: int) -> float:
-    """Return the time of a path of values of C or alpha, in times of one of them.
-
-    Each value but the first takes half as long, since it starts from the last solution, and no time in ridge
-    regression, where one decomposition serves all.
-    """
-    return 1.0 if candidate.loss == "squares" and not candidate.exact else (n_values + 1) / 2
-
-
-def expected(method: Scored, n: float, candidate: Candidate | None = None) -> float:
-    """Return how many seconds a value of C or alpha takes on n rows, of this or of another candidate."""
-
-    def takes(this: Candidate, rows: float) -> float:
-        return effort(rows, this.D, this.exact, this.loss == "squares")
-
-    return method.seconds * takes(candidate or method.candidate, n) / takes(method.candidate, method.n)
-
-
-def like(method: Scored, candidate: Candidate) -> Scored:
-    """Return what another candidate is expected to take on the same rows, by the time of its kin."""
-    turned = {method.candidate.loss, candidate.loss} == {"squares", "huber"}  # from alpha to C, or back
-    value = 1 / method.value if turned and method.value else method.value
-    return replace(method, candidate=candidate, value=value, seconds=expected(method, method.n, candidate))
-
-
-def training(method: Scored, n: int) -> float:
-    """Return about how many seconds a candidate takes to train on n rows; a fold trains on two thirds."""
-    return expected(method, 1.5 * n) / max(len(method.folds), 1)
-
-
-def rungs(n_train: int, rarest: int) -> list[int]:
-    """Return how many training rows each rung has: all, a third of them, a ninth ..., at least 900.
-
-    Each rung but the last has a row per fold of the rarest class, which has `rarest` training rows.
-    """
-    least = max(SMALLEST, ceil((FOLDS + 1) * n_train / rarest))
-    sizes = [n_train]
-    while sizes[0] / ETA >= least:
-        sizes.insert(0, sizes[0] // ETA)
-    return sizes
-
-
-def next_up(
-    scored: Sequence[Scored], sizes: Sequence[int], fits: Callable[[Scored, int, bool], bool]
-) -> Step | None:
-    """Return the candidate that goes up a rung next, from the highest rung that has one.
-
-    Exact methods and maps compete only among themselves, since exact methods are the best on few rows and too
-    slow on many. A map with enough rows stays where it is. `fits(one, n, best)` says whether there is time
-    for a candidate on n rows. First all fast candidates go up, then only the best of each kind that there is
-    time for.
-    """
-    for best in (False, True):
-        for n, above in reversed(list(pairwise(sizes))):
-            up = {
-                method.candidate
-                for method in scored
-                if method.n == above or (method.n == n and method.has_enough_rows)
-            }
-            for exact in (True, False):
-                good = leaders(scored, n, exact)
-                able = [method for method in good if method.candidate in up or fits(method, above, best)]
-                for method in able[: 1 if best else None]:
-                    if method.candidate not in up:
-                        return method.candidate, above, method
-    return None
-
-
-def leaders(scored: Sequence[Scored], n: int, exact: bool) -> list[Scored]:
-    """Return the best third of a kind on n rows, the best first."""
-    kind = [method for method in scored if method.n == n and method.candidate.exact == exact]
-    best = sorted(kind, key=lambda method: (-method.score, method.candidate.D))[: ceil(len(kind) / ETA)]
-    return [method for method in best if not method.reason]
-
-
-def winner(scored: Iterable[Scored]) -> Scored | None:
-    """Return the best candidate; on few rows, one that is better by more than its spread over the folds.
-
-    Few rows are fewer than a third of the most that a map or an exact method reached. More rows rarely harm,
-    so a better score on fewer rows counts more than a worse one on all, if it is not luck. Of equal scores
-    the one with the fewest features wins, and an exact method before all maps; times would not be
-    reproducible.
-    """
-    good = [method for method in scored if not method.reason]
-    least = max((method.n for method in good if not method.candidate.linear), default=0) // ETA
-
-    def score(method: Scored) -> tuple[float, float]:
-        return method.score - (method.sd if method.n < least else 0.0), -method.candidate.D
-
-    return max(good, key=score, default=None)
-
+from kfeat.own.draws import draw, drawn, first_entries
+from kfeat.own.facts import DataFacts
+from kfeat.own.result import ETA, TOO_LONG, Row, Scored, SearchResult, slack, winner
+from kfeat.own.rungs import Step, leaders, next_up, rungs
+from kfeat.own.scorer_process import LocalScorer
 
 FIRST_SHARE = 0.2  # the largest share of the budget for the first entries, before any goes up a rung
 ONE_CANDIDATE = 0.25  # share of the budget: a candidate that takes longer is ended
@@ -235,126 +69,7 @@ PATHS = {
 STEP = 10**0.5
 SURE = 0.8  # the largest share of the remaining time for the estimated time of a candidate
 LONGER = 1.2  # factor for the estimated time of the training on all rows
-PATIENCE = 86400.0  # seconds for reading the data
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True, repr=False)
-class SearchResult:
-    """The result of a search: its candidates, the winner, and what was trained in the end.
-
-    `own` are the config's own candidates. `tests` has for each candidate that was trained in the end the
-    `score` on the test rows, the seconds to `train` and to `predict` 1,000 rows, or why it `failed`.
-    `constant` is the score of always the most frequent class, or of the mean, on the folds of the best, and
-    `boosting` has there the scores of HistGradientBoosting, and its `test`. `rows` has how many training rows
-    train a candidate for which there is no time on all of them.
-    """
-
-    facts: DataFacts
-    scored: Sequence[Scored]
-    best: Scored
-    own: Sequence[Candidate] = ()
-    tests: Mapping[Scored, Row] = field(default_factory=dict)
-    n_kept: int = 0  # rows of earlier calls
-    constant: float = -inf
-    boosting: Row = field(default_factory=dict)
-    rows: Mapping[Scored, int] = field(default_factory=dict)
-
-    def __repr__(self) -> str:
-        best, metric = self.best, self.facts.metric
-        return (
-            f"<SearchResult: best of {counted(len(self.scored), 'scores')} is {best.choices}, "
-            f"{metric} {best.score:.4g} on {counted(best.n, 'rows')}; table() has all>"
-        )
-
-    def table(self) -> Any:
-        """Return all scores as a pandas frame, the best first, with why those failed that have none."""
-        import pandas as pd
-
-        lines = [
-            {
-                "method": method.candidate.name,
-                "scale": method.candidate.scale,
-                "gamma": method.candidate.kernel.get("gamma"),
-                "n_components": method.candidate.D,
-                "loss": method.candidate.loss,
-                "C or alpha": method.value,
-                "rows": method.n,
-                self.facts.metric: method.score,
-                "sd": method.sd,
-                "seconds": method.seconds,
-                "reason": method.reason,
-            }
-            for method in sorted(self.scored, key=lambda method: -method.score)
-        ]
-        return pd.DataFrame(lines)
-
-    @property
-    def constant_is_as_good(self) -> bool:
-        """Whether the best is not better than a constant."""
-        return self.best.score <= self.constant + slack(self.facts.metric, self.constant)
-
-    @property
-    def ahead(self) -> float:
-        """By how much boosting is ahead of the best: in each fold, and by more than the slack; else 0."""
-        gains = [
-            theirs - ours
-            for theirs, ours in zip(self.boosting.get("folds", ()), self.best.folds, strict=False)
-        ]
-        gain = sum(gains) / len(gains) if gains else 0.0
-        return gain if gain > slack(self.facts.metric, self.best.score) and min(gains) > 0 else 0.0
-
-    @property
-    def trained(self) -> Scored:
-        """The best; if its training failed, the best of those that were trained."""
-        done = [method for method, row in self.tests.items() if "score" in row]
-        failed = "failed" in self.tests.get(self.best, {})
-        return max(done, key=lambda method: method.score) if failed and done else self.best
-
-    @property
-    def kernel_method(self) -> Scored | None:
-        """The best kernel method, on any number of rows, whether there is time to train it or not."""
-        kernel = [method for method in self.scored if not method.reason and not method.candidate.linear]
-        return max(kernel, key=lambda method: method.score, default=None)
-
-    @property
-    def linear(self) -> Scored | None:
-        """The linear model on as many rows as the best."""
-        return winner(method for method in self.scored if method.n >= self.best.n and method.candidate.linear)
-
-    def near(self, method: Scored) -> bool:
-        """Return whether a candidate is within half a point of the best."""
-        return not method.reason and method.score >= self.best.score - slack(
-            self.facts.metric, self.best.score
-        )
-
-    @property
-    def before(self) -> Scored | None:
-        """The best of the config's own candidates on as many rows as the best."""
-        return winner(
-            method for method in self.scored if method.n >= self.best.n and method.candidate in self.own
-        )
-
-    @property
-    def exact(self) -> Scored | None:
-        """The best exact method on the largest rung that one reached."""
-        return winner(method for method in self.scored if method.candidate.exact)
-
-    @property
-    def quick(self) -> Scored | None:
-        """The map with the fewest features within half a point of the best on its rows."""
-        maps = [method for method in self.scored if not method.candidate.exact and self.near(method)]
-        rows = [method for method in maps if method.n >= self.best.n]
-        return min(rows, key=lambda method: (method.candidate.D, -method.score), default=None)
-
-    @property
-    def quickest(self) -> Scored | None:
-        """The tested candidate that predicts fastest of those within half a point of the best."""
-        rows = {
-            method: row for method, row in self.tests.items() if "score" in row and method.n >= self.best.n
-        }
-        good = [method for method in rows if self.near(method)]
-        return min(good, key=lambda method: rows[method]["predict"], default=None)
+READING = 86400.0  # seconds for reading the data
 
 
 class Search:
@@ -378,11 +93,13 @@ class Search:
             return self._run(kernels, maps)
 
     def _run(self, kernels: Sequence[dict[str, Any]], maps: Sequence[dict[str, Any]]) -> SearchResult:
+        from kfeat.own.log import study_of  # here, since the import of Optuna takes half a second
+
         start = monotonic()
         self._study = study_of(self._path, self._seed)
         self._rows = self._study.user_attrs
         n_kept, self._earlier = len(self._rows), frozenset(self._scored())
-        answer = self._scorer.ask("facts", start + PATIENCE)  # this starts the process too
+        answer = self._scorer.ask("facts", start + READING)  # this starts the process too
         if answer is None or "failed" in answer:
             raise ConfigError(f"the data cannot be used: {answer['failed'] if answer else 'no answer'}")
         facts = self._facts = DataFacts(**answer)
@@ -412,7 +129,7 @@ class Search:
             elif not since and self._begins(candidate, best.n):
                 self._score(candidate, best.n, None, end - self._spare / 2)
         best, n_train = self._best() or best, facts.n_train
-        constant = (self._scorer.ask("constant", monotonic() + PATIENCE, n=best.n) or {}).get("score", -inf)
+        constant = (self._scorer.ask("constant", monotonic() + READING, n=best.n) or {}).get("score", -inf)
         good = [method for method in self._scored() if not method.reason and facts.capped]
         rows = {method: n for method in good if (n := self._rows_of(method) or method.n) < n_train}
         result = SearchResult(facts, self._scored(), best, own, n_kept=n_kept, constant=constant, rows=rows)

@@ -15,8 +15,10 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kfeat
-from kfeat.own import bench, search, training
-from kfeat.own.training import KernelClassifier, KernelRegressor, frame_of
+from kfeat.own import estimators, search
+from kfeat.own import scorer as scorer_module
+from kfeat.own.estimators import KernelClassifier, KernelRegressor
+from kfeat.own.frames import frame_of
 from tests.own.asking import few_trees
 
 
@@ -24,8 +26,8 @@ from tests.own.asking import few_trees
 def short(monkeypatch):
     """One candidate and ten trees, whatever the machine's speed."""
     monkeypatch.setattr(search, "MOST", 1)
-    monkeypatch.setattr(bench, "boosting_model", few_trees)
-    monkeypatch.setattr(training, "boosting_model", few_trees)
+    monkeypatch.setattr(scorer_module, "boosting_model", few_trees)
+    monkeypatch.setattr(estimators, "boosting_model", few_trees)
 
 
 @pytest.mark.slow
@@ -193,15 +195,15 @@ def test_a_bad_parameter_is_one_sentence(given, told):
 
 def test_a_seed_is_drawn_as_in_scikit_learn_and_one_thread_is_the_default(monkeypatch):
     seeds, threads = [], []
-    scorer = training.Scorer
+    scorer = estimators.Scorer
 
     def spied(data, seed, n_threads, *more):
         seeds.append(seed)
         threads.append(n_threads)
         return scorer(data, seed, n_threads, *more)
 
-    monkeypatch.setattr(training, "Scorer", spied)
-    monkeypatch.setattr(training, "physical_cores", lambda: 4)
+    monkeypatch.setattr(estimators, "Scorer", spied)
+    monkeypatch.setattr(estimators, "physical_cores", lambda: 4)
     given = [(None, None), (None, None), (-1, 7), *((jobs, np.random.RandomState(1)) for jobs in (-3, -9))]
     for jobs, state in given:
         KernelClassifier(budget=5, n_jobs=jobs, random_state=state).fit(ROWS, SIGNS)
