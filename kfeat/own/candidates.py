@@ -27,6 +27,13 @@ MAPS = {
     "laplacian": ("random_fourier", "nystrom"),
     "polynomial": ("tensor_sketch", "nystrom"),
 }
+PATHS = {  # values of C and alpha, of linear models on features and of exact methods
+    ("C", False): [10.0**k for k in range(-1, 4)],
+    ("C", True): [1.0, 10.0, 100.0],
+    ("alpha", False): [10.0**k for k in range(-6, 4)],
+    ("alpha", True): [10.0**k for k in range(-4, 2)],
+}
+STEP = 10**0.5  # between values of C or alpha beside one that is known
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,13 @@ class Candidate:
     def D(self) -> int:  # noqa: N802
         """The number of columns of its map; 0 without one, so that candidates can be sorted by it."""
         return 0 if self.map is None else int(self.map.get("n_components", 0))
+
+
+def path_of(candidate: Candidate) -> list[float]:
+    """Return the values of C or alpha that a new candidate is scored at."""
+    values = PATHS["alpha" if candidate.loss == "squares" else "C", candidate.exact]
+    # Weights of classes make the costs of rare ones larger.
+    return [value / 10 for value in values] if candidate.class_weight else values
 
 
 def options_of(candidate: Candidate, options: ConfigEntry) -> ConfigEntry:

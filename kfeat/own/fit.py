@@ -18,10 +18,10 @@ from kfeat.errors import ConfigError, KfeatError
 from kfeat.experiments.clock import environment
 from kfeat.experiments.component import Component, map_components
 from kfeat.experiments.config import Experiment
+from kfeat.experiments.cost import effort
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.run import planned
 from kfeat.experiments.trial import estimators, features, load_data
-from kfeat.own.budget import effort
 from kfeat.own.folds import folds_of
 from kfeat.own.model import KernelModel
 from kfeat.own.scoring import judged, scores_of

@@ -1,79 +1,75 @@
-"""The log of a search: a file to which Optuna's journal appends, and which tells if it was damaged."""
+"""The log of a search: all that was scored and tested, kept with Optuna's study, so that a search goes on."""
 
-import json
-import os
-import warnings
+from dataclasses import asdict
+from math import inf
 from pathlib import Path
-from typing import Any
-from zlib import crc32
 
-import optuna
-from optuna.storages import JournalStorage
-from optuna.storages.journal import BaseJournalBackend
-
-from kfeat.errors import StoreError
-from kfeat.files import append
+from kfeat.experiments.plan import digest
+from kfeat.own.candidates import Candidate
+from kfeat.own.cost import path_time
+from kfeat.own.result import Row, Scored
 
 
-class Record(BaseJournalBackend):
-    """A journal of Optuna in a file. A line is the checksum of all entries so far, and an entry as JSON.
+class ScoreLog:
+    """The rows of a search by their keys, in the study in a file, or in memory without a path.
 
-    It takes no lock, since a search holds that of kfeat: a lock of Optuna is a file, which a killed process
-    leaves behind. Such a process may also leave an incomplete last line, which is cut off. Raises StoreError
-    for a line that was changed, added or taken away.
+    A candidate that took longer than its limit counts only if the `limit` is not longer now. `earlier` are
+    the candidates that earlier calls scored, and `n_kept` is the number of all rows of these. Raises
+    StoreError for a file that is no record of a search.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._checksum, self._entries = path, 0, list[dict[str, Any]]()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-        content = path.read_bytes()
-        *lines, rest = content.split(b"\n")
-        for number, line in enumerate(lines, 1):
-            checksum, _, entry = line.partition(b" ")
-            if checksum != self._next(entry):
-                raise StoreError(
-                    f"{path}, line {number}: expected the record of a search, got a damaged line; remove the "
-                    "file to start the search again"
-                )
-            self._entries.append(json.loads(entry))
-        os.truncate(path, len(content) - len(rest))
+    def __init__(self, path: Path | None, seed: int, limit: float) -> None:
+        from kfeat.own.record import study_of  # here, since the import of Optuna takes half a second
 
-    def read_logs(self, log_number_from: int) -> list[dict[str, Any]]:
-        """Return the entries from this one on."""
-        return self._entries[log_number_from:]
+        self.study = study_of(path, seed)
+        self._rows: dict[str, Row] = self.study.user_attrs
+        self._limit = limit
+        self.earlier, self.n_kept = frozenset(self.scored()), len(self._rows)
 
-    def append_logs(self, logs: list[dict[str, Any]]) -> None:
-        """Append entries to the file, and wait until the disk has them."""
-        for entry in logs:
-            text = json.dumps(entry, separators=(",", ":")).encode()
-            append(self._path, b"%s %s\n" % (self._next(text), text))
-            self._entries.append(json.loads(text))
+    def row(self, key: str) -> Row | None:
+        """Return the row of this key; None without one, or if it took too long and may take longer now."""
+        row = self._rows.get(key)
+        return dict(row) if row is not None and self._counts(row) else None
 
-    def _next(self, entry: bytes) -> bytes:
-        """Return the checksum of all entries so far with another one."""
-        self._checksum = crc32(entry, self._checksum)
-        return b"%08x" % self._checksum
+    def keep(self, key: str, row: Row) -> Row:
+        """Keep and return a row."""
+        self._rows[key] = row
+        self.study.set_user_attr(key, row)
+        return row
+
+    def scored(self) -> list[Scored]:
+        """Return the candidates that were scored, in the order in which they first were."""
+        return [scored_of(row) for row in self._rows.values() if "candidate" in row and self._counts(row)]
+
+    def tested(self, method: Scored, rows: int | None) -> bool:
+        """Return whether a candidate has a result on the test rows after training on so many rows, or all."""
+        return "score" in self._rows.get(test_key(method, rows), {})
+
+    def _counts(self, row: Row) -> bool:
+        return bool(row.get("limit", inf) >= self._limit)
 
 
-def study_of(path: Path | None, seed: int) -> Any:
-    """Return Optuna's study of a search, as far as it has come; without a path in memory.
+def score_key(candidate: Candidate, n: int) -> str:
+    """Return the key of the score of a candidate on n rows."""
+    return digest([candidate.key, n])[:16]
 
-    A draw that has no score, since the process ended, comes again. Raises StoreError for a file that is no
-    record of a search.
-    """
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    storage = None if path is None else JournalStorage(Record(path))
-    study = optuna.create_study(
-        storage=storage, study_name="search", direction="maximize", load_if_exists=True
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        study.sampler = optuna.samplers.TPESampler(
-            seed=seed + len(study.trials), multivariate=True, group=True, n_startup_trials=12
-        )
-    state = optuna.trial.TrialState
-    for trial in study.get_trials(states=(state.RUNNING,)):
-        study.tell(trial.number, state=state.FAIL)
-        study.enqueue_trial(trial.params)
-    return study
+
+def test_key(method: Scored, rows: int | None) -> str:
+    """Return the key of the result on the test rows after training on so many rows, or all."""
+    return digest(["test", method.candidate.key, method.value, rows])[:16]
+
+
+def row_of(candidate: Candidate, n: int, n_values: int, answer: Row) -> Row:
+    """Return the row of a candidate with what a scorer answered for so many values of C or alpha."""
+    return {"candidate": asdict(candidate), "n": n, "values": n_values, **answer}
+
+
+def scored_of(row: Row) -> Scored:
+    """Return the candidate of a row with its score, or with the reason why it has none."""
+    candidate = Candidate(**row["candidate"])
+    if "failed" in row:
+        return Scored(candidate, row["n"], -inf, 0.0, 0.0, row["seconds"], str(row["failed"]))
+    seconds = row["seconds"] / path_time(candidate, row["values"])
+    folds = tuple(row.get("folds", ()))
+    numbers = row["score"], row["sd"], row["value"], seconds
+    return Scored(candidate, row["n"], *numbers, folds=folds, budget=row["budget"])

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from math import inf
 
-from kfeat.own import search as module
-from kfeat.own.budget import path_time
+from kfeat.own import budget as module
+from kfeat.own.cost import path_time
 from kfeat.own.result import Scored
 from tests.own.asking import FACTS
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from kfeat.own import search as module
-from kfeat.own.budget import expected, like, path_time, training
+from kfeat.own import budget as module
+from kfeat.own.cost import expected, like, path_time, training
 from kfeat.own.search import Search
 from tests.own.asking import scored
 from tests.own.simulated import BUDGET, LEFT, Answers, Simulated, one_second

@@ -4,7 +4,7 @@ import numpy as np
 
 from kfeat.own.candidates import maps_of, neighbours
 from kfeat.own.draws import draw
-from kfeat.own.log import study_of
+from kfeat.own.record import study_of
 from tests.own.asking import FACTS
 
 

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kfeat
-from kfeat.own import estimators, search
+from kfeat.own import budget, estimators, search
 from kfeat.own import scorer as scorer_module
 from kfeat.own.estimators import KernelClassifier, KernelRegressor
 from kfeat.own.frames import frame_of
@@ -132,7 +132,7 @@ def test_weights_of_classes_are_those_of_the_user_and_candidates_are_told(capsys
 @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame])
 def test_without_time_for_all_rows_the_best_is_trained_on_those_it_was_scored_on(kind, monkeypatch):
     monkeypatch.setattr(search, "rungs", lambda n_train, rarest: [966])
-    monkeypatch.setattr(search, "LONGER", 1e9)  # so that there is no time for more
+    monkeypatch.setattr(budget, "LONGER", 1e9)  # so that there is no time for more
     X = np.random.default_rng(0).normal(size=(2_900, 3))
     y, weights = X[:, 0] * X[:, 1] > 0, np.ones(2_900)
     model = KernelClassifier(budget=20, n_jobs=1).fit(kind(X), y, sample_weight=weights)

@@ -9,9 +9,10 @@ import pytest
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
+from kfeat.own import budget as budget_module
 from kfeat.own import search as module
-from kfeat.own.budget import expected
-from kfeat.own.log import study_of
+from kfeat.own.cost import expected
+from kfeat.own.record import study_of
 from kfeat.own.search import Search
 from kfeat.own.tune import setup_of
 from kfeat.render.tuning import ended, sentences
@@ -192,7 +193,7 @@ def test_the_next_call_goes_on_where_the_last_one_was_interrupted(tmp_path, monk
     asked[1].most = 5
 
     def search(k, name):
-        monkeypatch.setattr(module, "monotonic", lambda: asked[k].now)
+        monkeypatch.setattr(budget_module, "monotonic", lambda: asked[k].now)
         return Search(asked[k], tmp_path / name, 1000.0, 0).run()
 
     whole = search(0, "whole")
