@@ -5,19 +5,19 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve
 from sklearn import svm
-from sklearn.base import clone
 
 from kfeat.data.matrix import Indices, Matrix
+from kfeat.experiments.cost import GRAM_ROWS
 from kfeat.kernels.base import Kernel
 from kfeat.memory import check_memory
 from kfeat.own.folds import at
 from kfeat.own.scoring import Metric
 from kfeat.solvers import Newton
 from kfeat.solvers.base import TargetScale
+from kfeat.solvers.cross_validation import path_scores
 from kfeat.solvers.linear import scores as linear_values
 from kfeat.solvers.moments import Moments, ridge_path, sum_of
 from kfeat.solvers.newton_system import cholesky
@@ -26,9 +26,9 @@ from kfeat.solvers.newton_system import cholesky
 EPS, STEPS = 1e-2, 100
 MOST_KEPT = 2**30  # bytes of the Hessians' factors of all folds; beyond it each C is trained separately
 PATIENCE, ENOUGH_C = 2, 1.0  # a path over C ends after so many values without a better score, above this C
-# Up to so many rows the exact method gets the whole Gram matrix, made by a matrix product; up to twice as
-# many where rows are long, since SVC's own dot products are slow there.
-MOST_GRAM, MANY_COLUMNS = 5_000, 100
+# Rows of more columns get the whole Gram matrix, made by a matrix product, up to twice GRAM_ROWS, since SVC's
+# own dot products are slow there.
+MANY_COLUMNS = 100
 NATIVE = {"gaussian": "rbf", "polynomial": "poly"}  # SVC's names
 
 
@@ -42,22 +42,13 @@ def newton_scores(
     earlier one, the larger values are left out, since they cost the most.
     """
     subproblems = 1 if metric.labels is None else len(metric.labels)
-    factors = 8 * len(splits) * subproblems * Z.shape[1] ** 2
+    keep = 8 * len(splits) * subproblems * Z.shape[1] ** 2 <= MOST_KEPT
+    solver = Newton(loss=loss, eps=EPS, max_iter=STEPS, warm_start=True, **options)
+    return path_scores(solver, Z, y, values, splits, metric.of, weights, keep=keep, stop=_no_better)
 
-    def path(seen: Indices) -> Iterator[Newton]:
-        solver, X = Newton(loss=loss, eps=EPS, max_iter=STEPS, warm_start=True, **options), Z[seen]
-        if factors <= MOST_KEPT:
-            return solver.path(X, y[seen], values, at(weights, seen))
-        return (solver.set_params(C=C).fit(X, y[seen], at(weights, seen)) for C in values)
 
-    held_out = [(Z[rows], y[rows], at(weights, rows)) for _, rows in splits]
-    columns: list[list[float]] = []
-    for C, *trained in zip(values, *(path(seen) for seen, _ in splits), strict=True):
-        columns.append([metric.of(solver, *fold) for solver, fold in zip(trained, held_out, strict=True)])
-        means = np.mean(columns, axis=1)
-        if C > ENOUGH_C and len(means) - 1 - int(means.argmax()) >= PATIENCE:
-            break
-    return np.array(columns).T
+def _no_better(C: float, means: NDArray[np.float64]) -> bool:
+    return C > ENOUGH_C and len(means) - 1 - int(means.argmax()) >= PATIENCE
 
 
 def ridge_scores(
@@ -123,34 +114,14 @@ def exact_scores(
 
     `entry` is the kernel as a config has it, with its gamma as a number.
     """
-    n, few = len(y), MOST_GRAM if X.shape[1] <= MANY_COLUMNS else 2 * MOST_GRAM
+    n, few = len(y), GRAM_ROWS if X.shape[1] <= MANY_COLUMNS else 2 * GRAM_ROWS
     if metric.labels is not None and n > few and entry["name"] in NATIVE:
-        parameters = {name: value for name, value in entry.items() if name != "name"}
-        classifier = svm.SVC(kernel=NATIVE[entry["name"]], **parameters)
-        return svm_scores(classifier, X, y, values, splits, metric, weights, class_weight, threads)
-    check_memory(f"the Gram matrix of {n:,} rows", 24 * n * n, "fewer rows")
-    K = kernel(X.astype(np.float64))
+        K, parameters = X, {name: value for name, value in entry.items() if name != "name"}
+        parameters["kernel"] = NATIVE[entry["name"]]
+    else:
+        check_memory(f"the Gram matrix of {n:,} rows", 24 * n * n, "fewer rows")
+        K, parameters = kernel(X.astype(np.float64)), {"kernel": "precomputed"}
     if metric.labels is None:
         return kernel_ridge_scores(K, y, values, splits, metric, weights, scale)
-    classifier = svm.SVC(kernel="precomputed")
-    return svm_scores(classifier, K, y, values, splits, metric, weights, class_weight, threads)
-
-
-def svm_scores(
-    classifier: Any, X: Matrix, y: NDArray[Any], values: Sequence[float], splits: Any, metric: Metric,
-    weights: Any, class_weight: Any, threads: int,
-) -> NDArray[np.float64]:  # fmt: skip
-    """Return the score on each held-out fold for each C, (folds, values), of scikit-learn's SVC.
-
-    X has the rows, or their Gram matrix where the kernel is precomputed.
-    """
-    classifier.set_params(cache_size=1000, class_weight=class_weight)
-
-    def score(C: float, seen: Indices, held: Indices) -> float:
-        whole = classifier.kernel != "precomputed"
-        X_seen, X_held = (X[side] if whole else X[np.ix_(side, seen)] for side in (seen, held))
-        model = clone(classifier).set_params(C=C).fit(X_seen, y[seen], at(weights, seen))
-        return metric.of(model, X_held, y[held], at(weights, held))
-
-    jobs = [delayed(score)(C, *fold) for fold in splits for C in values]
-    return np.array(Parallel(threads, prefer="threads")(jobs)).reshape(len(splits), -1)
+    classifier = svm.SVC(**parameters, cache_size=1000, class_weight=class_weight)
+    return path_scores(classifier, K, y, values, splits, metric.of, weights, n_jobs=threads)
