@@ -27,6 +27,10 @@ MAPS = {
     "laplacian": ("random_fourier", "nystrom"),
     "polynomial": ("tensor_sketch", "nystrom"),
 }
+BOOSTING = {
+    task: f"sklearn.ensemble:HistGradientBoosting{kind}"
+    for task, kind in (("classification", "Classifier"), ("regression", "Regressor"))
+}
 PATHS = {  # values of C and alpha, of linear models on features and of exact methods
     ("C", False): [10.0**k for k in range(-1, 4)],
     ("C", True): [1.0, 10.0, 100.0],

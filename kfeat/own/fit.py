@@ -22,14 +22,11 @@ from kfeat.experiments.cost import effort
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.run import planned
 from kfeat.experiments.trial import estimators, features, load_data
+from kfeat.own.candidates import BOOSTING
 from kfeat.own.folds import folds_of
 from kfeat.own.model import KernelModel
 from kfeat.own.scoring import judged, scores_of
 
-BOOSTING = {
-    task: f"sklearn.ensemble:HistGradientBoosting{kind}"
-    for task, kind in (("classification", "Classifier"), ("regression", "Regressor"))
-}
 LONG, EVERY = 10_000, 20  # rows whose training is estimated, from one in so many
 
 

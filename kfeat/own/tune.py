@@ -21,8 +21,8 @@ from kfeat.experiments.component import read_component
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.names import experiment_name
 from kfeat.experiments.plan import Trial, digest
-from kfeat.own.candidates import ConfigEntry, linear_model, solver_of
-from kfeat.own.fit import BOOSTING, as_config, check_trainable
+from kfeat.own.candidates import BOOSTING, ConfigEntry, linear_model, solver_of
+from kfeat.own.fit import as_config, check_trainable
 from kfeat.own.result import Prefer, SearchResult, preferred
 from kfeat.own.scorer import data_under, protocol_under
 from kfeat.own.scoring import default_metric, metric_of

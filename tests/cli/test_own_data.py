@@ -15,7 +15,7 @@ from kfeat.data import load
 from kfeat.experiments.config import load_experiment
 from kfeat.own import load_model, report, scorer, scorer_process
 from kfeat.own import search as search_module
-from kfeat.own.fit import BOOSTING
+from kfeat.own.candidates import BOOSTING
 from kfeat.own.result import SearchResult
 from kfeat.render import tuning_page
 from kfeat.text import in_yaml
