@@ -192,7 +192,7 @@ def tune(
     before = monotonic()
     with Lock(config, record.with_suffix(".lock"), "tuning it"):
         start += monotonic() - before  # waiting for another search takes nothing of the budget
-        scorer = ScorerProcess(threads or physical_cores(), **setup.bench(seed, access))
+        scorer = ScorerProcess(threads or physical_cores(), **setup.scorer(seed, access))
         try:
             say = None if quiet else partial(_say, setup.metric, start)
             left = max(budget - (monotonic() - start), budget / 2)

@@ -24,6 +24,8 @@ class ScoreLog:
         self.study = study_of(path, seed)
         self._rows: dict[str, Row] = self.study.user_attrs
         self._limit = limit
+        self._scored = {key: scored_of(row) for key, row in self._rows.items() if "candidate" in row}
+        self._tested = {key for key, row in self._rows.items() if "score" in row} - self._scored.keys()
         self.earlier, self.n_kept = frozenset(self.scored()), len(self._rows)
 
     def row(self, key: str) -> Row | None:
@@ -34,16 +36,20 @@ class ScoreLog:
     def keep(self, key: str, row: Row) -> Row:
         """Keep and return a row."""
         self._rows[key] = row
+        if "candidate" in row:
+            self._scored[key] = scored_of(row)
+        elif "score" in row:
+            self._tested.add(key)
         self.study.set_user_attr(key, row)
         return row
 
     def scored(self) -> list[Scored]:
         """Return the candidates that were scored, in the order in which they first were."""
-        return [scored_of(row) for row in self._rows.values() if "candidate" in row and self._counts(row)]
+        return [method for key, method in self._scored.items() if self._counts(self._rows[key])]
 
     def tested(self, method: Scored, rows: int | None) -> bool:
         """Return whether a candidate has a result on the test rows after training on so many rows, or all."""
-        return "score" in self._rows.get(test_key(method, rows), {})
+        return bool(self._tested) and tested_key(method, rows) in self._tested
 
     def _counts(self, row: Row) -> bool:
         return bool(row.get("limit", inf) >= self._limit)
@@ -54,7 +60,7 @@ def score_key(candidate: Candidate, n: int) -> str:
     return digest([candidate.key, n])[:16]
 
 
-def test_key(method: Scored, rows: int | None) -> str:
+def tested_key(method: Scored, rows: int | None) -> str:
     """Return the key of the result on the test rows after training on so many rows, or all."""
     return digest(["test", method.candidate.key, method.value, rows])[:16]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from kfeat.solvers import Newton
 from kfeat.solvers.base import TargetScale
 from kfeat.solvers.cross_validation import path_scores
 from kfeat.solvers.linear import scores as linear_values
-from kfeat.solvers.moments import Moments, ridge_path, sum_of
+from kfeat.solvers.moments import Moments, ridge_path, without_each
 from kfeat.solvers.newton_system import cholesky
 
 # For Newton's method while candidates are compared; the final training may take more steps.
@@ -80,8 +81,7 @@ def seen_moments(Z: Any, y: NDArray[Any], splits: Any, weights: Any = None) -> I
         yield from (of(seen) for seen, _ in splits)
         return
     parts = [of(rows) for rows in (*(rows for _, rows in splits), rest) if len(rows)]
-    for part in parts[: len(splits)]:
-        yield sum_of(other for other in parts if other is not part)
+    yield from islice(without_each(parts), len(splits))
 
 
 def kernel_ridge_scores(

@@ -39,7 +39,7 @@ from kfeat.own.candidates import (
 from kfeat.own.cost import like
 from kfeat.own.draws import draw, drawn, first_entries
 from kfeat.own.facts import DataFacts
-from kfeat.own.log import ScoreLog, row_of, score_key, scored_of, test_key
+from kfeat.own.log import ScoreLog, row_of, score_key, scored_of, tested_key
 from kfeat.own.result import ETA, Row, Scored, SearchResult, slack, winner
 from kfeat.own.rungs import Step, leaders, next_up, rungs
 from kfeat.own.scorer_process import LocalScorer
@@ -85,7 +85,7 @@ class Search:
             }
             raise ConfigError(f"no candidate could be scored: {'; '.join(sorted(reasons)[:3])}")
         self._compare(best, [linear, *own[:1]])
-        return self._tested(budget.best() or best, own)
+        return self._result(budget.best() or best, own)
 
     def _compare(self, best: Scored, candidates: Sequence[Candidate]) -> None:
         """Score candidates on as many rows as the best."""
@@ -100,7 +100,7 @@ class Search:
             elif not since and self._budget.begins(candidate, best.n):
                 self._score(candidate, best.n, None, anew)
 
-    def _tested(self, best: Scored, own: Sequence[Candidate]) -> SearchResult:
+    def _result(self, best: Scored, own: Sequence[Candidate]) -> SearchResult:
         """Return the result, with the scores on the test rows for which there is time."""
         facts, budget, scored = self._facts, self._budget, self._log.scored()
         constant = (self._scorer.ask("constant", budget.any_time, n=best.n) or {}).get("score", -inf)
@@ -225,7 +225,7 @@ class Search:
     def _test(self, method: Scored, rows: int | None) -> Row:
         """Return a candidate's result on the test rows, trained on all training rows or on so many."""
         question = {"candidate": method.candidate, "value": method.value, "rows": rows}
-        return self._kept(test_key(method, rows), "test", **question)
+        return self._kept(tested_key(method, rows), "test", **question)
 
     def _kept(self, key: str, method: str, **question: Any) -> Row:
         """Return an answer, perhaps of an earlier call; nothing without time."""

@@ -51,7 +51,7 @@ class Setup:
     why: str  # the metric is not the usual one
     identity: str  # of the search: its rows are in a file of this name
 
-    def bench(self, seed: int, access: Access = AS_SET) -> dict[str, Any]:
+    def scorer(self, seed: int, access: Access = AS_SET) -> dict[str, Any]:
         """Return the arguments of a `Scorer`."""
         protocol = self.trial.protocol
         data = partial(data_under, trial=self.trial, n_train=self.n_train, access=access)

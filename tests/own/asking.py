@@ -17,8 +17,8 @@ from kfeat.own.tune import setup_of
 class Direct(LocalScorer):
     """Answers as `kfeat.own.scorer_process.ScorerProcess` does, in this process; keeps the questions."""
 
-    def __init__(self, threads=1, *, data, **bench):
-        super().__init__(Scorer(data, threads=threads, **bench))
+    def __init__(self, threads=1, *, data, **arguments):
+        super().__init__(Scorer(data, threads=threads, **arguments))
         self.questions: list[str] = []
 
     def ask(self, method, deadline, limit=inf, **question):

@@ -12,7 +12,7 @@ def test_gamma_is_one_over_the_number_of_columns_after_z_scores_and_no_offset_ch
     found = []
     for offset in (0.0, 100.0):
         setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", X + offset, y)), 0)
-        found.append(Direct(**setup.bench(0)).bench.facts().gammas)
+        found.append(Direct(**setup.scorer(0)).scorer.facts().gammas)
     for gammas in found:
         assert gammas["zscore"]["gaussian"] == pytest.approx(1 / 6, rel=0.05)
         assert gammas["own"]["gaussian"] == pytest.approx(1 / (6 / 3), rel=0.05)  # of U(-1, 1)

@@ -18,10 +18,10 @@ X = np.random.default_rng(0).normal(size=(400, 4))
 
 
 def test_few_rows_take_one_thread_of_blas_and_more_rows_those_that_help(tmp_path, monkeypatch):
-    bench = Direct(2, **small(tmp_path).bench(0)).bench
+    scorer = Direct(2, **small(tmp_path).scorer(0)).scorer
 
     def threads(n):
-        with bench.threads_for(n):
+        with scorer.threads_for(n):
             return threads_now()
 
     assert threads(None) == threads(5_000) == {1}
@@ -31,7 +31,7 @@ def test_few_rows_take_one_thread_of_blas_and_more_rows_those_that_help(tmp_path
         assert threads(5_001) == {helpful}
     helpful_threads.cache_clear()
     monkeypatch.setattr(Scorer, "facts", lambda self: {"threads": threads_now()})
-    assert LocalScorer(bench).ask("facts", inf)["threads"] == {1}
+    assert LocalScorer(scorer).ask("facts", inf)["threads"] == {1}
 
 
 def threads_now():
@@ -41,7 +41,7 @@ def threads_now():
 def test_the_boosting_of_a_scorer_is_scored_on_the_folds_and_the_test_rows(tmp_path):
     y = (X[:, 0] * X[:, 1] > 0).astype(int)
     setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", X, y)), 0)
-    scorer = Scorer(threads=1, **setup.bench(0))
+    scorer = Scorer(threads=1, **setup.scorer(0))
     told = scorer.boosting(320)
     assert len(told["folds"]) == 5
     assert min(told["score"], told["test"]["score"]) > 0.8 > scorer.constant(320)["score"] + 0.2

@@ -10,7 +10,7 @@ from tests.own.asking import small
 
 def test_a_process_answers_fails_and_is_ended_at_a_deadline(tmp_path):
     setup = small(tmp_path)
-    assistant = ScorerProcess(1, **setup.bench(0))
+    assistant = ScorerProcess(1, **setup.scorer(0))
     try:
         facts = assistant.ask("facts", monotonic() + 100)
         assert facts["n_train"] == 96

@@ -33,7 +33,7 @@ def searched(setup, asked, folder, budget=1000.0):
 def found(path, folder, most, patch):
     patch.setattr(module, "MOST", most)
     setup = setup_of(load_experiment(path), 0)
-    asked = Direct(**setup.bench(0))
+    asked = Direct(**setup.scorer(0))
     return searched(setup, asked, folder), asked
 
 
@@ -59,10 +59,10 @@ def test_a_regression_is_tuned_too(tmp_path, monkeypatch):
 
 
 class Answering(Direct):
-    """Has another answer than the bench to some questions of a kind."""
+    """Has another answer than the scorer to some questions of a kind."""
 
-    def __init__(self, kind, answer, times=range(1), **bench):
-        super().__init__(**bench)
+    def __init__(self, kind, answer, times=range(1), **arguments):
+        super().__init__(**arguments)
         self.kind, self.answer, self.times = kind, answer, times
 
     def ask(self, method, deadline, limit=inf, **question):
@@ -75,9 +75,9 @@ class Answering(Direct):
 def test_who_took_too_long_is_tried_again_with_a_longer_budget(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "MOST", 1)
     setup = small(tmp_path)
-    bench, failed, first = setup.bench(0), [], ""
-    slow = Answering("score", None, **bench)
-    for asked, budget in ((slow, 1000.0), (Direct(**bench), 500.0), (Direct(**bench), 2000.0)):
+    arguments, failed, first = setup.scorer(0), [], ""
+    slow = Answering("score", None, **arguments)
+    for asked, budget in ((slow, 1000.0), (Direct(**arguments), 500.0), (Direct(**arguments), 2000.0)):
         scored = searched(setup, asked, tmp_path / "tune", budget).scored
         first = first or next(one.candidate.key for one in scored if one.reason)
         own = [one for one in scored if one.candidate.key == first]
@@ -90,8 +90,8 @@ def test_who_took_too_long_is_tried_again_with_a_longer_budget(tmp_path, monkeyp
 def test_why_there_is_no_score_is_told_and_the_next_call_tries_again(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "MOST", 1)
     setup = small(tmp_path)
-    bench = setup.bench(0)
-    asked = (Answering("test", {"failed": "no memory"}, **bench), Direct(**bench))
+    arguments = setup.scorer(0)
+    asked = (Answering("test", {"failed": "no memory"}, **arguments), Direct(**arguments))
     said = [" ".join(sentences(searched(setup, one, tmp_path / "tune"))) for one in asked]
     assert "the best has no score yet: no memory." in said[0]
     assert "no memory" not in said[1]
@@ -100,12 +100,12 @@ def test_why_there_is_no_score_is_told_and_the_next_call_tries_again(tmp_path, m
 
 def test_without_time_there_is_a_linear_model_and_candidates_that_all_fail_are_told(tmp_path, monkeypatch):
     setup = small(tmp_path)
-    asked = Direct(**setup.bench(0))
+    asked = Direct(**setup.scorer(0))
     hurried = searched(setup, asked, tmp_path / "tune", 1e-6)
     assert hurried.best.candidate.linear
     assert asked.questions.count("score") == 1
     monkeypatch.setattr(module, "MOST", 1)
-    failing = Answering("score", {"failed": "one class only"}, range(99), **setup.bench(0))
+    failing = Answering("score", {"failed": "one class only"}, range(99), **setup.scorer(0))
     with pytest.raises(ConfigError, match=r"^no candidate could be scored: one class only$"):
         Search(failing, tmp_path / "failing.log", 1000.0, 0).run()
     assert [trial.state.name for trial in study_of(tmp_path / "failing.log", 0).trials].count("FAIL") == 1

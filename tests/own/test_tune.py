@@ -35,9 +35,9 @@ def test_a_search_keeps_the_weights_of_classes_and_knows_the_task(tmp_path):
     assert len({plain.identity, biased.identity, weighted.identity}) == 3
     candidate = Candidate("own", {"name": "linear"}, {"name": "nystrom", "n_components": 6}, "squared_hinge")
     for setup, all_of_one_class in ((biased, True), (weighted, False)):
-        bench = Direct(**setup.bench(0)).bench
+        scorer = Direct(**setup.scorer(0)).scorer
         given = {"candidate": candidate, "n": 240, "values": [0.001]}
-        assert (bench.score(**given)["score"] > 0.93) == all_of_one_class
+        assert (scorer.score(**given)["score"] > 0.93) == all_of_one_class
     path = config(tmp_path, "{name: linear}", X, y, "{name: liblinear, solver_type: 11, bias: 1.0}")
     path.write_text(path.read_text().replace("npz}", "npz, task: regression}"))
     regression = setup_of(load_experiment(path), 0)
@@ -58,12 +58,12 @@ def test_rows_that_cannot_choose_a_method_are_refused(tmp_path):
 def test_the_config_of_a_best_on_some_rows_trains_what_was_tested(rows, split, tmp_path):
     path = config(tmp_path, "{name: linear}", *product(240))
     setup = setup_of(load_experiment(path, [f"protocol.split={split}"]), 0)
-    bench = Direct(**setup.bench(0)).bench
+    scorer = Direct(**setup.scorer(0)).scorer
     kernel = {"name": "gaussian", "gamma": 0.2}
     best = Scored(Candidate("zscore", kernel, None, "squared_hinge"), 60, 0.9, 0.01, 10.0, 0.1)
-    tested = bench.test(best.candidate, best.value, rows)
+    tested = scorer.test(best.candidate, best.value, rows)
     some = {} if rows is None else {best: rows}
-    result = SearchResult(bench.facts(), [best], best, tests={best: tested}, rows=some)
+    result = SearchResult(scorer.facts(), [best], best, tests={best: tested}, rows=some)
     text = " ".join(sentences(result))
     assert ("so it is trained on 60 random ones" in text) == bool(rows)
     assert (", on 60 rows" in str(table_of_tests(result).lines)) == bool(rows)
