@@ -7,14 +7,14 @@ if TYPE_CHECKING:
     from kfeat.analysis.records import read_rows
     from kfeat.learnt_metric import LearntMetric
     from kfeat.own import load_model
-    from kfeat.own.training import KernelClassifier, KernelRegressor
+    from kfeat.own.estimators import KernelClassifier, KernelRegressor
 
 __all__ = ["KernelClassifier", "KernelRegressor", "LearntMetric", "__version__", "load_model", "read_rows"]
 __version__: str
 
 _HOMES = {
-    "KernelClassifier": "kfeat.own.training",
-    "KernelRegressor": "kfeat.own.training",
+    "KernelClassifier": "kfeat.own.estimators",
+    "KernelRegressor": "kfeat.own.estimators",
     "LearntMetric": "kfeat.learnt_metric",
     "load_model": "kfeat.own",
     "read_rows": "kfeat.analysis.records",

@@ -50,7 +50,7 @@ class _Warm:
     def __init__(self) -> None:
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(
-            ["kfeat.experiments.trial", "kfeat.own.bench", "sklearn.datasets"]
+            ["kfeat.experiments.trial", "kfeat.own.scorer_process", "sklearn.datasets"]
         )
         self.Pipe = self._context.Pipe
         self.Pool = multiprocessing.get_context("spawn").Pool

@@ -38,7 +38,7 @@ def test_mypy_finds_the_installed_kfeat_and_its_types(tmp_path):
         text=True,
         check=False,
     ).stdout
-    assert 'Revealed type is "kfeat.own.training.KernelClassifier"' in checked
+    assert 'Revealed type is "kfeat.own.estimators.KernelClassifier"' in checked
     assert 'Revealed type is "kfeat.own.model.KernelModel"' in checked
     assert re.search(r'Revealed type is "pandas\.[\w.]*DataFrame"', checked)
     assert 'has no attribute "Nope"' in checked

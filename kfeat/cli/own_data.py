@@ -16,7 +16,7 @@ from kfeat.files import replacing, writing
 from kfeat.text import counted, plain
 
 if TYPE_CHECKING:
-    from kfeat.own.search import Scored
+    from kfeat.own.result import Scored
 
 _LATE = 1.2  # times the budget after which a search says what it took
 _PAGE = 0.05  # share of the budget for what a page shows of test rows
@@ -168,10 +168,11 @@ def tune(
     from kfeat.experiments.config import load_experiment
     from kfeat.experiments.engine import physical_cores
     from kfeat.files import Lock, new_file
-    from kfeat.own.bench import ScorerProcess
     from kfeat.own.report import HeldOutAnswers
+    from kfeat.own.result import preferred
+    from kfeat.own.scorer_process import ScorerProcess
     from kfeat.own.search import Search
-    from kfeat.own.training import MARK, check_places, preferred, setup_of, tuned_config
+    from kfeat.own.tune import MARK, check_places, setup_of, tuned_config
     from kfeat.render.table import terminal_width
     from kfeat.render.tuning import sentences, terminal, tests, title, warnings_of
     from kfeat.render.tuning_page import write_page
@@ -191,7 +192,7 @@ def tune(
     before = monotonic()
     with Lock(config, record.with_suffix(".lock"), "tuning it"):
         start += monotonic() - before  # waiting for another search takes nothing of the budget
-        scorer = ScorerProcess(threads or physical_cores(), **setup.bench(seed, access))
+        scorer = ScorerProcess(threads or physical_cores(), **setup.scorer(seed, access))
         try:
             say = None if quiet else partial(_say, setup.metric, start)
             left = max(budget - (monotonic() - start), budget / 2)

@@ -51,8 +51,8 @@ def fit(
     from kfeat.errors import ModelError
     from kfeat.experiments.config import load_experiment
     from kfeat.files import check_place
-    from kfeat.own.model import is_model
-    from kfeat.own.training import only_trial, train
+    from kfeat.own.fit import only_trial, train
+    from kfeat.own.model_format import is_model
 
     check_place(file, "the model")
     if file.is_file() and not is_model(file):
@@ -160,7 +160,7 @@ def predict(
     from kfeat.errors import ModelError
     from kfeat.files import new_file
     from kfeat.own import load_model
-    from kfeat.own.model import write_predictions
+    from kfeat.own.streams import write_predictions
 
     chosen = {"predict": True, "decision_function": scores, "predict_proba": probabilities}
     methods = [method for method, included in chosen.items() if included]
@@ -197,7 +197,7 @@ def score(file: Path, data: Path, form: str, threads: int, quiet: bool) -> None:
     errors of a regression.
     """
     from kfeat.own import load_model
-    from kfeat.own.model import score_file
+    from kfeat.own.streams import score_file
 
     with _working_with(threads):
         scores, n = score_file(load_model(file), data)
@@ -215,7 +215,7 @@ def info(file: Path, as_config: bool, form: str) -> None:
     """Show everything about the model in FILE: config, data, map, kernel, solver, sizes, scores, versions."""
     from kfeat.errors import ModelError
     from kfeat.own import load_model
-    from kfeat.own.model import describe
+    from kfeat.own.model_file import describe
 
     model = load_model(file)
     if as_config:

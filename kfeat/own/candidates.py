@@ -6,28 +6,20 @@ more rows. Gamma is drawn as a multiple of 1 / (the sum of the columns' variance
 z-scores, so that a multiple means the same under each scaling.
 """
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy import stats
 
 from kfeat.experiments.component import read_component
 from kfeat.experiments.plan import digest
 from kfeat.maps import maps_for
+from kfeat.own.facts import DataFacts, Loss, rounded
 from kfeat.own.model import KernelModel
 from kfeat.solvers.base import Target
 from kfeat.survey.advice import advise
 
 ConfigEntry = dict[str, Any]
-Loss = Literal["squared_hinge", "logistic", "squares", "huber"]
-ABSOLUTE = ("neg_mean_absolute_error", "neg_median_absolute_error")  # metrics that ask for Huber's loss
-SKEWED = 1.0  # skewness of targets from which other scales of them are candidates
 FIRST_SIZE, SIZE, LARGEST = 256, 1024, 16384  # D of the very first map, of the first of a kind, of the last
 FEW_COLUMNS = 10  # up to so many, rows have neighbours within a bandwidth far below the mean distance
 MAPS = {
@@ -35,6 +27,17 @@ MAPS = {
     "laplacian": ("random_fourier", "nystrom"),
     "polynomial": ("tensor_sketch", "nystrom"),
 }
+BOOSTING = {
+    task: f"sklearn.ensemble:HistGradientBoosting{kind}"
+    for task, kind in (("classification", "Classifier"), ("regression", "Regressor"))
+}
+PATHS = {  # values of C and alpha, of linear models on features and of exact methods
+    ("C", False): [10.0**k for k in range(-1, 4)],
+    ("C", True): [1.0, 10.0, 100.0],
+    ("alpha", False): [10.0**k for k in range(-6, 4)],
+    ("alpha", True): [10.0**k for k in range(-4, 2)],
+}
+STEP = 10**0.5  # between values of C or alpha beside one that is known
 
 
 @dataclass(frozen=True)
@@ -84,36 +87,11 @@ class Candidate:
         return 0 if self.map is None else int(self.map.get("n_components", 0))
 
 
-@dataclass(frozen=True)
-class DataFacts:
-    """What candidates depend on: the sizes of the data and, for each scaling, the scale of each kernel.
-
-    `class_weights` and `targets` are those that candidates may have, the first one first. `capped` is whether
-    a config can say that some of the training rows train, with the same test rows.
-    """
-
-    task: Literal["classification", "regression"]
-    n_train: int
-    n_test: int
-    n_features: int
-    rarest: int  # training rows of the rarest class; all of them in a regression
-    gammas: dict[str, dict[str, float]]  # by scaling, by kernel
-    metric: str = "accuracy"  # the name of a scorer of scikit-learn
-    class_weights: tuple[Literal["balanced"] | None, ...] = (None,)
-    targets: tuple[Target, ...] = ("none",)
-    capped: bool = True
-
-    @property
-    def loss(self) -> Loss:
-        """The loss of the exact method, and the first loss that maps are tried with."""
-        return self.losses[0]
-
-    @property
-    def losses(self) -> tuple[Loss, ...]:
-        """The losses that linear models on features are tried with."""
-        if self.task == "classification":
-            return "squared_hinge", "logistic"
-        return ("squares", "huber") if self.metric in ABSOLUTE else ("squares",)
+def path_of(candidate: Candidate) -> list[float]:
+    """Return the values of C or alpha that a new candidate is scored at."""
+    values = PATHS["alpha" if candidate.loss == "squares" else "C", candidate.exact]
+    # Weights of classes make the costs of rare ones larger.
+    return [value / 10 for value in values] if candidate.class_weight else values
 
 
 def options_of(candidate: Candidate, options: ConfigEntry) -> ConfigEntry:
@@ -152,107 +130,6 @@ def boosting_model(task: str, class_weight: Any, seed: int) -> KernelModel:
         return KernelModel(solver=ensemble.HistGradientBoostingRegressor(random_state=seed))
     classifier = ensemble.HistGradientBoostingClassifier(class_weight=class_weight, random_state=seed)
     return KernelModel(solver=classifier)
-
-
-def first_entries(facts: DataFacts, scale: str | None = None) -> list[ConfigEntry]:
-    """Return what a practitioner tries first: SVMs with gamma about 1/d, under each scaling.
-
-    With a `scale`, the best of these, return what is tried next: other bandwidths, and a cubic kernel.
-    """
-    weight = {"class_weight": facts.class_weights[0]}
-    if scale is None:
-        return [{"scale": name, "kernel": "gaussian", "factor": 1.0, **weight} for name in facts.gammas]
-    factors = (4.0, 0.25, 16.0, 256.0)[: 4 if facts.n_features <= FEW_COLUMNS else 3]
-    entries: list[ConfigEntry] = [
-        {"scale": scale, "kernel": "gaussian", "factor": factor} for factor in factors
-    ]
-    return [entry | weight for entry in [*entries, {"scale": scale, "kernel": "polynomial", "degree": 3}]]
-
-
-def suggested(trial: Any, facts: DataFacts) -> Candidate:
-    """Return the exact method that an Optuna trial suggests."""
-    scale = trial.suggest_categorical("scale", list(facts.gammas))
-    name = trial.suggest_categorical("kernel", [kernel for kernel in MAPS if kernel in facts.gammas[scale]])
-    shape: ConfigEntry = {}
-    factor = 1.0
-    if name == "polynomial":
-        shape = {"degree": trial.suggest_int("degree", 1, 4), "coef0": 1}
-    else:
-        most = 1e4 if facts.n_features <= FEW_COLUMNS else 100.0
-        factor = trial.suggest_float("factor", 0.01, most, log=True)
-    kernel = {"name": name, "gamma": rounded(factor * facts.gammas[scale][name]), **shape}
-    weights = facts.class_weights
-    weight = trial.suggest_categorical("class_weight", list(weights)) if len(weights) > 1 else weights[0]
-    targets = facts.targets
-    target = trial.suggest_categorical("target", list(targets)) if len(targets) > 1 else targets[0]
-    return Candidate(scale, kernel, None, facts.loss, weight, target)
-
-
-def targets_of(y: NDArray[np.float64]) -> tuple[Target, ...]:
-    """Return the scales on which targets may be learnt: their own alone, unless their skewness is above 1.
-
-    The logarithm is another one if no target is below 0, and the transform of Yeo and Johnson in any case.
-    """
-    if not abs(stats.skew(y)) > SKEWED:
-        return ("none",)
-    return ("none", "log", "power") if y.min() >= 0 else ("none", "power")
-
-
-def study_of(path: Path | None, seed: int) -> Any:
-    """Return Optuna's study of a search, as far as it has come; without a path in memory.
-
-    A draw that has no score, since the process ended, comes again. Raises StoreError for a file that is no
-    record of a search.
-    """
-    import optuna  # here, since its import takes half a second
-    from optuna.storages import JournalStorage
-
-    from kfeat.own.record import Record
-
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    storage = None if path is None else JournalStorage(Record(path))
-    study = optuna.create_study(
-        storage=storage, study_name="search", direction="maximize", load_if_exists=True
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        study.sampler = optuna.samplers.TPESampler(
-            seed=seed + len(study.trials), multivariate=True, group=True, n_startup_trials=12
-        )
-    state = optuna.trial.TrialState
-    for trial in study.get_trials(states=(state.RUNNING,)):
-        study.tell(trial.number, state=state.FAIL)
-        study.enqueue_trial(trial.params)
-    return study
-
-
-def draw(study: Any, facts: DataFacts, score: Callable[[Candidate], ConfigEntry | None]) -> None:
-    """Score the exact method that Optuna draws, the usual ones first, the last of them on the best scaling.
-
-    A method without a score is a trial that failed; one without an answer comes again in the next call.
-    """
-    from optuna.trial import TrialState
-
-    entries: list[ConfigEntry] = []
-    states = [trial.state for trial in study.get_trials(deepcopy=False)]
-    first = first_entries(facts)
-    if not states:
-        entries = first
-    elif TrialState.WAITING not in states and TrialState.COMPLETE in states:
-        others = first_entries(facts, study.best_params["scale"])
-        entries = others if len(states) < len(first) + len(others) else []
-    for entry in entries:
-        study.enqueue_trial(entry)
-    trial = study.ask()
-    row = score(suggested(trial, facts))
-    if row is not None:
-        value = row.get("score")
-        study.tell(trial, value, state=TrialState.FAIL if value is None else TrialState.COMPLETE)
-
-
-def drawn(study: Any) -> int:
-    """Return how many exact methods were drawn."""
-    return sum(trial.state.name != "WAITING" for trial in study.get_trials(deepcopy=False))
 
 
 def advised(facts: DataFacts, budget: float) -> list[Candidate]:
@@ -315,8 +192,3 @@ def own_candidates(
         ]
         candidates += [Candidate("own", kernel, entry, facts.loss, weight) for entry in suited]
     return candidates[:most]
-
-
-def rounded(value: float) -> float:
-    """Return a number with three digits, as a person would write it into a config."""
-    return float(f"{value:.3g}")

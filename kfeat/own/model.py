@@ -1,69 +1,37 @@
-"""A trained model as one scikit-learn estimator of raw rows, its file, and its use on files of any length.
+"""A trained model as one scikit-learn estimator of raw rows."""
 
-The file is skops's zip archive, not compressed; the facts about the training have the version of the format.
-"""
-
-import io
-import json
-import os
-import re
-import warnings
-import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from importlib.metadata import version as installed
-from itertools import chain, pairwise
-from pathlib import Path
-from typing import IO, Any, Literal, Self
+from itertools import pairwise
+from typing import Any, Literal, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 from sklearn import linear_model, metrics
 from sklearn.base import TransformerMixin, clone
 from sklearn.base import is_classifier as classifies
-from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from kfeat.batches import batch_edges
-from kfeat.data import Protocol, Raw, preparation
+from kfeat.data import Raw
 from kfeat.data.base import Task, validated
-from kfeat.data.coding import Coding, date_numbers
-from kfeat.data.content import check_regular, naming
-from kfeat.data.formats import Rows, as_data_errors, read_rows
-from kfeat.data.formats.columns import column_called, numbers_by
-from kfeat.data.formats.tables import read_frame
+from kfeat.data.coding import Coding
 from kfeat.data.matrix import Part
 from kfeat.data.preparation import Preparation
 from kfeat.data.prepare import learn
-from kfeat.data.reading import Reading, format_of
-from kfeat.errors import DataError, ModelError
+from kfeat.data.protocol import Protocol
+from kfeat.errors import ModelError
 from kfeat.experiments.adapters import rows_for
-from kfeat.files import SUFFIXES, new_file
-from kfeat.kernels import KERNELS
-from kfeat.kernels.base import Estimator, Kernel
+from kfeat.kernels.base import Estimator
 from kfeat.kernels.operands import canonical
-from kfeat.maps import MAPS, FeatureMap
-from kfeat.maps.random_maclaurin import TruncatedSeries
-from kfeat.parameters import check_parameters, plain
-from kfeat.solvers import SOLVERS, Newton, regression_errors
-from kfeat.solvers.base import (
-    Solver,
-    Subproblem,
-    TargetScale,
-    available_when,
-    checked_weights,
-    resolved_kernel,
-    weight_options,
-)
+from kfeat.maps import FeatureMap
+from kfeat.own.model_format import save_model
+from kfeat.solvers import Newton
+from kfeat.solvers.base import available_when, checked_weights, resolved_kernel, weight_options
 from kfeat.solvers.class_weights import with_codes
-from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
 from kfeat.solvers.linear import largest_at
-from kfeat.text import printable
 
 CALIBRATION_STEPS = 10_000
 
@@ -73,7 +41,8 @@ def _solver(model: "KernelModel") -> Any:
     return getattr(model, "solver_", None) or model.solver or Newton()
 
 
-def _task(solver: Any) -> Task:
+def task_of(solver: Any) -> Task:
+    """Return the task of a solver."""
     return "classification" if classifies(solver) else "regression"
 
 
@@ -139,7 +108,7 @@ class KernelModel(TransformerMixin, Estimator):
         X, y = self.raw_rows(X, reset=True), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         sample_weight, X, y = without_zeros(sample_weight, X, y)
-        raw = Raw("the data", _task(self.solver or Newton()), {"train": Part(X, y)})
+        raw = Raw("the data", task_of(self.solver or Newton()), {"train": Part(X, y)})
         preparation = learn(raw, protocol, np.arange(len(y)), None, sample_weight)
         return self.fit_prepared(preparation, preparation.rows(X), y, sample_weight=sample_weight)
 
@@ -177,7 +146,7 @@ class KernelModel(TransformerMixin, Estimator):
         if self.coding is None:  # the columns are numbers, perhaps with names
             names = [*map(str, getattr(self, "feature_names_in_", ()))]
             kinds = dict.fromkeys(names, "number")
-            self.coding_ = Coding(_task(solver), preparation.n_features, names, kinds)
+            self.coding_ = Coding(task_of(solver), preparation.n_features, names, kinds)
         else:
             self.coding_ = self.coding
             if self.coding.names:
@@ -324,339 +293,3 @@ def without_zeros(sample_weight: Any, *aligned: Any) -> tuple[Any, ...]:
     weights = checked_weights(sample_weight, aligned[0])
     rows = np.flatnonzero(weights)
     return weights[rows], *(None if values is None else _safe_indexing(values, rows) for values in aligned)
-
-
-TITLE = {"decision_function": "score", "predict_proba": "probability"}
-
-
-def _rows_of(model: KernelModel, path: Path, labels: bool) -> Iterator[Rows]:
-    """Yield a file's rows in blocks, coded as in training.
-
-    Raises DataError for rows that the model cannot take, and for a file that has none.
-    """
-    return read_rows(path, _reading_of(model, path), model.coding_, labels=labels)
-
-
-def _reading_of(model: KernelModel, path: Path) -> Reading:
-    """Return how a file is read: with the options of training that its format has."""
-    reading = Reading.model_validate(model.about_.get("reading", {}))
-    with suppress(DataError):  # of an ending that tells no format: the file is read as the training file was
-        reading = reading.of_format(format_of(path, Reading()))
-    return reading
-
-
-def write_predictions(
-    model: KernelModel, path: Path, methods: Sequence[str], out: IO[str], shown: Callable[[str], str] = str
-) -> int:
-    """Write the results of the methods for each row of a file, as CSV with a header; return how many rows.
-
-    `shown` writes a word: a terminal needs escapes, a file has the words themselves. Raises ModelError for a
-    method that the model does not have, DataError for bad rows.
-    """
-    for method in methods:
-        if not hasattr(model, method):
-            lacks = f"{type(model.solver_).__name__} has no {TITLE[method]}; leave the option out"
-            if classifies(model.solver_):
-                lacks += ", or train `{name: newton, loss: logistic}`, or with `kfeat fit --probabilities`"
-            raise ModelError(lacks)
-    n = 0
-    for rows in _rows_of(model, path, labels=False):
-        outputs = model.outputs(rows.X, methods, coded=True)
-        predicted = outputs.pop("predict")
-        words = predicted.dtype.kind in "UO"
-        columns = {"prediction": [shown(str(label)) for label in predicted] if words else predicted}
-        for method, scores in outputs.items():
-            labels = model.classes_ if scores.ndim == 2 else model.classes_[-1:]
-            titles = [shown(f"{TITLE[method]} {label}") for label in labels]
-            columns |= dict(zip(titles, np.atleast_2d(scores.T), strict=True))
-        pd.DataFrame(columns).to_csv(out, index=False, header=not n, na_rep="nan", lineterminator="\n")
-        n += rows.X.shape[0]
-    return n
-
-
-def judged(model: KernelModel) -> list[str]:
-    """Return the methods of a model that the usual scores need."""
-    methods = ("predict", "decision_function", "predict_proba")
-    return [method for method in methods if hasattr(model, method)]
-
-
-def scores_of(
-    outputs: Mapping[str, NDArray[Any]], y: NDArray[Any], classes: NDArray[Any] | None, weights: Any = None
-) -> dict[str, float]:
-    """Return the usual scores of what the methods of a model return, `classes` in the order of its columns.
-
-    A classifier has the accuracy, and that of always the most frequent class; the balanced accuracy, and that
-    of always one class (`chance`); F1, of the last of two classes, else its mean. Two classes have the area
-    under the ROC curve, probabilities the log loss. A regression has its errors. Rows count by their weights.
-    """
-    if classes is None:
-        return regression_errors(y, outputs["predict"], weights)
-    known, predicted = (pd.Index(classes).get_indexer(labels) for labels in (y, outputs["predict"]))
-    places, at = np.unique(known, return_inverse=True)
-    counts, w = np.bincount(at, weights), {"sample_weight": weights}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a class without a row
-        two = {"average": "binary" if len(classes) == 2 and known.min() >= 0 else "macro"}
-        scores = {
-            "accuracy": metrics.accuracy_score(known, predicted, **w),
-            "most_frequent_class": counts.max() / counts.sum(),
-            "balanced_accuracy": metrics.balanced_accuracy_score(known, predicted, **w),
-            "chance": 1 / len(places),
-            "f1": metrics.f1_score(known, predicted, **two, **w),
-        }
-    if len(places) == len(classes) == 2 and known.min() >= 0:
-        scores["roc_auc"] = metrics.roc_auc_score(known, outputs["decision_function"], **w)
-    if "predict_proba" in outputs and known.min() >= 0:
-        labels = np.arange(len(classes))
-        scores["log_loss"] = metrics.log_loss(known, outputs["predict_proba"], labels=labels, **w)
-    return {name: float(score) for name, score in scores.items()}
-
-
-def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
-    """Return the usual scores on a file's rows and their number.
-
-    Raises DataError for a file without the target, for a label that the model does not know, and bad rows.
-    """
-    methods, blocks, y = judged(model), [], []
-    for rows in _rows_of(model, path, labels=True):
-        if rows.y is None:
-            target = model.coding_.target
-            what = "labels" if target is None else f"the column {target}"
-            raise DataError(
-                f"{path}: expected {what} to compare predictions with, got none; `kfeat predict` needs none"
-            )
-        with naming(path):
-            y.append(_labels(model, rows.y, rows.start))
-        blocks.append(model.outputs(rows.X, methods, coded=True))
-    outputs = {method: np.concatenate([block[method] for block in blocks]) for method in methods}
-    classes = model.classes_ if classifies(model.solver_) else None
-    column = model.about_.get("config", {}).get("protocol", {}).get("weight")
-    weights = None
-    if column is not None:
-        with as_data_errors(path, "a table"), naming(path):
-            frame = read_frame(path, _reading_of(model, path))
-            weights = numbers_by(frame[column_called(column, list(frame.columns), "weight")], "weight")
-    return scores_of(outputs, np.concatenate(y), classes, weights), sum(map(len, y))
-
-
-def _labels(model: KernelModel, y: NDArray[Any], start: int) -> NDArray[Any]:
-    """Return a file's labels as the model predicts them; raises DataError for one that it does not know."""
-    if not classifies(model.solver_):
-        return y
-    if model.coding_.label_names:
-        y = np.array(model.coding_.label_names)[y]
-    y = model.labels(y, start)
-    if model.classes_.dtype.kind in "UO":
-        y = y.astype(str)
-    known = np.isin(y, model.classes_)
-    if not known.all():
-        i, labels = int(np.argmin(known)), ", ".join(map(str, model.classes_))
-        raise DataError(
-            f"row {start + i + 1}: expected one of the labels that the model knows, {labels}, got {y[i]}"
-        )
-    return y
-
-
-def describe(model: KernelModel, path: Path) -> dict[str, Any]:
-    """Return everything about a model as plain JSON: its training, data, labels, parts and sizes."""
-    coding, solver = model.coding_, model.solver_
-    kernel = getattr(model.map_ or solver, "kernel_", None)
-    ours = {}
-    if isinstance(solver, Solver):
-        ended = {"finished_by": solver.finished_by_, "converged": bool(solver.converged_)}
-        ours = {**solver.learnt_parameters(), **ended}
-    return {
-        "file": path.name,
-        "bytes": path.stat().st_size,
-        "task": _task(solver),
-        "data": {
-            "columns": coding.names or coding.width,
-            "features": model.preparation_.n_features,
-            "target": coding.target,
-        },
-        "labels": plain(model.classes_.tolist()) if classifies(solver) else None,
-        "scale": model.scale,
-        "map": repr(model.map_) if model.map_ else None,
-        "kernel": f"{kernel!r}: {kernel.formula}" if kernel else "linear" if ours else None,
-        "solver": {
-            "parameters": repr(solver),
-            "features": int(solver.n_features_in_),
-            "iterations": int(solver.n_iter_),
-            **ours,
-        },
-        "probabilities": hasattr(model, "predict_proba"),
-        **model.about_,
-    }
-
-
-MOST_SIZE = 10**7  # features or components of a model whose file has fewer bytes
-VERSION = 5  # of the format, raised when older models would predict something else
-# Beside numbers, words, arrays and scikit-learn's estimators, a model may hold the registered kernels, maps
-# and solvers, and these. Anything else has to be added here.
-OTHERS = (
-    *(KernelModel, Coding, date_numbers, Preparation, TruncatedSeries),
-    *(preparation.DivideBy, preparation.GlobalNorm, preparation.NumberScaler),
-    *(Subproblem, TargetScale, GivenKernel, NativeKernel, SupportVectors),
-)
-OF_LIBRARIES = (
-    *("numpy.dtype", "scipy.sparse._csr.csr_array"),
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-)
-
-
-def save_model(model: KernelModel, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to a file; if that fails, an existing file stays as it was.
-
-    Raises ModelError if the model holds what a file cannot hold, or if the file cannot be written.
-    """
-    from skops import io as skops  # here, since it imports all of scikit-learn
-
-    if not hasattr(model, "solver_"):
-        raise ModelError("expected a model that is fitted, got one that is not: call fit first")
-    _check_solver(model.solver_)
-    model.about_["format"] = VERSION
-    content = skops.dumps(model, compression=zipfile.ZIP_STORED)
-    if foreign := set(skops.get_untrusted_types(data=content)) - _trusted():
-        raise ModelError(
-            f"a model file cannot hold an object of {', '.join(sorted(foreign))}; it holds numbers, words, "
-            "arrays, kfeat's kernels, maps and solvers, and HistGradientBoosting"
-        )
-    with new_file(Path(path), "the model") as file:
-        file.write(_without_indentation(content))
-
-
-def _without_indentation(content: bytes) -> bytes:
-    """Return skops's archive with its JSON on one line: indentation is most of a small model's file."""
-    shorter = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(shorter, "w") as new:
-        for entry in old.infolist():
-            stored = old.read(entry)
-            if entry.filename == "schema.json":
-                stored = json.dumps(json.loads(stored), separators=(",", ":")).encode()
-            new.writestr(entry, stored)
-    return shorter.getvalue()
-
-
-def load_model(path: str | os.PathLike[str]) -> KernelModel:
-    """Return the fitted model in a file that `kfeat fit` or `KernelModel.save` wrote.
-
-    It predicts exactly what the saved model predicts on the same machine. No code in the file is run, and
-    only objects of kfeat and scikit-learn are created. Raises ModelError for a file that is damaged, not a
-    model, or in another version of the format, and DataError if it does not exist.
-    """
-    path = Path(path)
-    check_regular(path)
-    if path.suffix in SUFFIXES:
-        raise ModelError(f"{path}: is a config, not a model; `kfeat fit {path} --model FILE` writes a model")
-    try:
-        with path.open("rb") as file:
-            return _read(file)
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read ({error.strerror or error})") from None
-    # What skops, zipfile and NumPy raise on damaged content is open-ended.
-    except Exception as error:
-        why = printable(error) or type(error).__name__
-        raise ModelError(
-            f"{path}: expected a model that kfeat {installed('kfeat')} can use, got another file ({why}); "
-            "get it again, train again with `kfeat fit CONFIG --model FILE`, or use the kfeat that wrote it"
-        ) from None
-
-
-def is_model(path: Path) -> bool:
-    """Return whether a new model may replace a file: a model or an empty file."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return "schema.json" in archive.namelist()
-    except (OSError, zipfile.BadZipFile):
-        return path.stat().st_size == 0
-
-
-def _read(file: IO[bytes]) -> KernelModel:
-    """Return the model in a file; raises any exception for a wrong file."""
-    from skops import io as skops
-
-    with zipfile.ZipFile(file) as archive:
-        if any(entry.compress_type for entry in archive.infolist()):
-            raise ModelError("its entries are packed, which is never so in a model file")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InconsistentVersionWarning)  # VERSION tells what can be used
-        model = skops.load(file, trusted=sorted(_trusted()))
-    if not isinstance(model, KernelModel):
-        raise ModelError(f"it holds a {type(model).__name__}, not a model")
-    if (version := model.about_.get("format")) != VERSION:
-        raise ModelError(f"it is in version {version} of the format, not {VERSION}")
-    _check(model, max(MOST_SIZE, os.fstat(file.fileno()).st_size))
-    _check_solver(model.solver_)
-    d, kept, D = model.preparation_.n_features, model.preparation_.columns, model.solver_.n_features_in_
-    columns = d if kept is None else len(kept)
-    width = columns if model.map_ is None else model.map_._n_features_out
-    if (width, model.coding_.width) != (D, model.n_features_in_):
-        raise ModelError("the numbers of its features do not match")
-    # A model whose parts are missing or do not match fails here, and not when it is used.
-    row, methods = np.zeros((1, d)), ["predict", *filter(partial(hasattr, model), TITLE)]
-    _check_labels(model)
-    _check_shapes(model, model.outputs(row, methods, coded=True))
-    describe(model, Path(file.name))
-    return model
-
-
-def _check(part: Any, most: int) -> None:
-    """Raise an error for a part with a parameter that its class refuses, or with a size above `most`.
-
-    A size is a whole number whose name begins with n_.
-    """
-    if isinstance(part, KernelModel | Solver | FeatureMap):
-        check_parameters(part)
-    elif isinstance(part, Kernel):
-        part.check()
-    for name, value in part.items() if isinstance(part, dict) else vars(part).items():
-        if isinstance(value, int) and re.match("_?n_", str(name)) and not 0 <= value <= most:
-            raise ModelError(f"its {name} is {value:,}, which its arrays do not have")
-        values = value if isinstance(value, list | tuple) else [value]
-        for inner in values:
-            if isinstance(inner, dict) or type(inner).__module__.startswith("kfeat."):
-                _check(inner, most)
-
-
-def _check_labels(model: KernelModel) -> None:
-    """Raise ModelError unless a classifier has at least two labels, each once, and its solver has as many."""
-    if classifies(model.solver_):
-        own, shown = model.solver_.classes_.tolist(), model.classes_.tolist()
-        if len(own) < 2 or own != sorted(set(own)) or len({*shown}) != len(own) or len(shown) != len(own):
-            raise ModelError(f"its labels, {shown!s:.100}, do not match its solver's, {own!s:.100}")
-
-
-def _check_shapes(model: KernelModel, outputs: Mapping[str, NDArray[Any]]) -> None:
-    """Raise ModelError unless the outputs of one row are a label or value, and a number for each class."""
-    n = len(model.classes_) if classifies(model.solver_) else 0
-    shapes = {"predict": (1,), "decision_function": (1,) if n == 2 else (1, n), "predict_proba": (1, n)}
-    for method, output in outputs.items():
-        if output.shape != shapes[method]:
-            raise ModelError(f"its {method} has the shape {output.shape}, not {shapes[method]}")
-
-
-def _check_solver(solver: Any) -> None:
-    """Raise ModelError unless it is kfeat's, or boosting whose nodes split by a feature, into later nodes."""
-    if isinstance(solver, Solver):
-        return
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-
-    if not isinstance(solver, HistGradientBoostingClassifier | HistGradientBoostingRegressor):
-        raise ModelError(
-            f"a model file cannot hold the solver {type(solver).__name__}; it holds kfeat's and "
-            "HistGradientBoosting"
-        )
-    for tree in chain(*solver._predictors):
-        inner = np.flatnonzero(tree.nodes["is_leaf"] == 0)
-        left, right, feature = (tree.nodes[name][inner] for name in ("left", "right", "feature_idx"))
-        later = (np.minimum(left, right) > inner) & (np.maximum(left, right) < len(tree.nodes))
-        known = (feature >= 0) & (feature < solver.n_features_in_)
-        if not len(tree.nodes) or not (later & known).all() or tree.nodes["is_categorical"].any():
-            raise ModelError("the trees of its boosting are damaged")
-
-
-@cache
-def _trusted() -> frozenset[str]:
-    """Return the names of the classes and functions that a model may hold."""
-    items: list[Any] = [*OTHERS, *KERNELS.values(), *MAPS.values(), *SOLVERS.values()]
-    return frozenset([*(f"{item.__module__}.{item.__qualname__}" for item in items), *OF_LIBRARIES])

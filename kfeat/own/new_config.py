@@ -20,11 +20,12 @@ from kfeat.data.useless import useless
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.names import experiment_name, one_line
 from kfeat.kernels import Gaussian
+from kfeat.own.folds import MOST_FOLDS, enough_rows
+from kfeat.own.frames import DENSE_VALUES
+from kfeat.own.scoring import default_metric
 from kfeat.survey.advice import RULE, Advice
 from kfeat.text import counted, in_yaml, plain
 
-DENSE_VALUES = 200_000_000  # n d up to which a sparse matrix may become dense: 0.8 GB in float32
-FOLDS = 5
 TRAIN = 0.8  # of the rows, where the data have no test file
 QUICK_EXACT = 3_000  # rows up to which an exact SVM takes seconds, also in cross-validation
 SMALLEST_MAP = 50  # features
@@ -35,7 +36,6 @@ FILLED = {  # what becomes of missing cells
     "word": "makes them the word `missing`, and the column's mean among numbers",
     "drop": "leaves these rows out",
 }
-MOSTLY = 0.9  # share of rows of one class above which the accuracy tells nothing
 TEMPLATE = """\
 # {name}: {rows}, {features}; {task}.
 {remarks}# `kfeat run {path}` runs it, {tunes}.
@@ -99,11 +99,6 @@ def new_config(
     return config_text(raw, dataset, path, remarks, {"split": split, **weight}, tunes=not why)
 
 
-def enough_rows(y: NDArray[Any], classes: bool) -> bool:
-    """Return whether each fold can have a row of some class; in a regression, any row."""
-    return (int(np.unique(y, return_counts=True)[1].max()) if classes else len(y)) >= FOLDS
-
-
 def no_search(y: NDArray[Any], classes: bool, groups: NDArray[Any] | None) -> str:
     """Return why `kfeat tune` cannot choose by training rows with labels or targets y (n,); else nothing.
 
@@ -112,7 +107,7 @@ def no_search(y: NDArray[Any], classes: bool, groups: NDArray[Any] | None) -> st
     if groups is not None and len(np.unique(groups)) < 2:
         return "they are of one group, and cross-validation needs two"
     if not enough_rows(y, classes):
-        return f"{FOLDS} folds need {FOLDS} training rows" + " of some class" * classes
+        return f"{MOST_FOLDS} folds need {MOST_FOLDS} training rows" + " of some class" * classes
     if classes and (np.unique(y, return_counts=True)[1] > 1).sum() < 2:
         return "cross-validation needs two training rows of two classes"
     return ""
@@ -246,17 +241,7 @@ def training_rows(raw: Raw) -> int:
 
 def in_classes(raw: Raw) -> bool:
     """Return whether the rows can be dealt class by class: each class has a row for each fold."""
-    return raw.task == "classification" and min(class_counts(raw, raw.y).values()) >= FOLDS
-
-
-def default_metric(y: NDArray[Any], classes: bool) -> tuple[str, str]:
-    """Return the metric that suits labels or targets y (n,), and why if it is not the usual one."""
-    if not classes:
-        return "r2", ""
-    share = float(np.unique(y, return_counts=True)[1].max() / len(y))
-    if share <= MOSTLY:
-        return "accuracy", ""
-    return "balanced_accuracy", f"{share:.1%} of the rows have one label, so always predicting it is accurate"
+    return raw.task == "classification" and min(class_counts(raw, raw.y).values()) >= MOST_FOLDS
 
 
 def split_of(raw: Raw, kind: str) -> Any:
@@ -287,12 +272,12 @@ def _gamma(raw: Raw) -> str:
 def _solvers(raw: Raw, n_train: int, weighted: bool) -> tuple[str, str, str]:
     """Return what cross-validation chooses, the solver, and the exact method to compare with."""
     if raw.task == "regression":
-        folds, parameter = n_train >= FOLDS, "alpha"
+        folds, parameter = n_train >= MOST_FOLDS, "alpha"
         mapped, exact = "ridge_cv" if folds else "ridge", "kernel_ridge, alpha: 1"
     else:
         rarest, parameter = min(class_counts(raw, raw.parts["train"].y).values()), "C"
         # Each fold of the training rows most likely has two rows of every class.
-        folds = (rarest if "test" in raw.parts else rarest * TRAIN) >= 2 * FOLDS
+        folds = (rarest if "test" in raw.parts else rarest * TRAIN) >= 2 * MOST_FOLDS
         mapped = "newton_cv" if folds else "newton, C: 1"
         exact = "libsvm_cv" if folds and n_train <= QUICK_EXACT else "libsvm, C: 1"
         exact = "svc, C: 1" if weighted else exact  # LIBSVM itself has no weights of rows

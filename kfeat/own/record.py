@@ -2,10 +2,13 @@
 
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import optuna
+from optuna.storages import JournalStorage
 from optuna.storages.journal import BaseJournalBackend
 
 from kfeat.errors import StoreError
@@ -51,3 +54,26 @@ class Record(BaseJournalBackend):
         """Return the checksum of all entries so far with another one."""
         self._checksum = crc32(entry, self._checksum)
         return b"%08x" % self._checksum
+
+
+def study_of(path: Path | None, seed: int) -> Any:
+    """Return Optuna's study of a search, as far as it has come; without a path in memory.
+
+    A draw that has no score, since the process ended, comes again. Raises StoreError for a file that is no
+    record of a search.
+    """
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    storage = None if path is None else JournalStorage(Record(path))
+    study = optuna.create_study(
+        storage=storage, study_name="search", direction="maximize", load_if_exists=True
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study.sampler = optuna.samplers.TPESampler(
+            seed=seed + len(study.trials), multivariate=True, group=True, n_startup_trials=12
+        )
+    state = optuna.trial.TrialState
+    for trial in study.get_trials(states=(state.RUNNING,)):
+        study.tell(trial.number, state=state.FAIL)
+        study.enqueue_trial(trial.params)
+    return study

@@ -7,8 +7,8 @@ from typing import Any
 from kfeat.analysis.names import in_words
 from kfeat.experiments.component import read_component
 from kfeat.own.candidates import solver_of
-from kfeat.own.search import Scored, SearchResult, training, winner
-from kfeat.own.training import Prefer, preferred
+from kfeat.own.cost import training
+from kfeat.own.result import Prefer, Scored, SearchResult, preferred, winner
 from kfeat.render.numbers import MISSING
 from kfeat.render.table import Table
 from kfeat.text import counted

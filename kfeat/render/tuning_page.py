@@ -13,7 +13,7 @@ import pandas as pd
 
 from kfeat.files import new_file
 from kfeat.own.report import HeldOutAnswers
-from kfeat.own.search import SearchResult
+from kfeat.own.result import SearchResult
 from kfeat.render.table import Table
 from kfeat.render.tuning import HEADERS, IN_PERCENT, candidates, tests, title
 from kfeat.text import counted, plain

@@ -2,7 +2,7 @@
 
 from kfeat.solvers.base import Solver, Subproblem, regression_errors, relative_error
 from kfeat.solvers.cells import CellKernelRidge, CellKernelRidgeClassifier
-from kfeat.solvers.cross_validation import LibsvmCV, NewtonCV, grid_scores
+from kfeat.solvers.cross_validation import LibsvmCV, NewtonCV, grid_scores, path_scores
 from kfeat.solvers.liblinear import DualDescent, Liblinear
 from kfeat.solvers.libsvm import Libsvm, Svc
 from kfeat.solvers.linear import LinearSolver
@@ -49,6 +49,7 @@ __all__ = [
     "Subproblem",
     "Svc",
     "grid_scores",
+    "path_scores",
     "regression_errors",
     "relative_error",
 ]

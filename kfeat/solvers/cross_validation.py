@@ -1,6 +1,6 @@
 """Cross-validation over one parameter, such as C: the folds are made once and used for all values."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import floor, log
 from time import perf_counter
@@ -8,10 +8,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Gt
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 from sklearn import model_selection
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels.operands import as_operand
@@ -37,6 +39,54 @@ def geometric_grid(smallest: float, largest: float, factor: float) -> NDArray[np
     return smallest * float(factor) ** np.arange(steps + 1.0)
 
 
+def path_scores(
+    solver: Any, X: Any, y: NDArray[Any], values: Iterable[float], splits: Sequence[tuple[Any, Any]],
+    score: Callable[..., float], weights: Any = None, *, parameter: str = "C", keep: bool = True,
+    stop: Callable[[float, NDArray[np.float64]], bool] | None = None, n_jobs: int = 1,
+) -> NDArray[np.float64]:  # fmt: skip
+    """Return the score on each held-out fold for each value of a parameter, (folds, values).
+
+    `splits` has the positions of the rows that train and of those that are held out, and `score(trained, X,
+    y)`, with the weights (n,) of the rows if there are any, judges the latter. A solver with `warm_start`
+    starts each value from its last solution, so the values should be in order; unless it is to `keep` the
+    factors of Hessians, each value is trained for itself. With `stop` all folds go along together, and end
+    after a value for which `stop(value, mean scores so far)` is true; otherwise the threads share folds and
+    values that do not depend on each other. X is the Gram matrix where the solver's kernel is precomputed.
+    """
+    grid, pairwise = [float(value) for value in values], get_tags(solver).input_tags.pairwise
+    beside = [y] if weights is None else [y, weights]
+    goes_along = isinstance(solver, Newton) and solver.warm_start and parameter == "C"
+
+    def along(seen: Any, held_out: Any, values: Sequence[float]) -> Iterator[float]:
+        rows, others = (
+            [X[np.ix_(side, seen)] if pairwise else X[side], *(part[side] for part in beside)]
+            for side in (seen, held_out)
+        )
+        estimator: Any = clone(solver)
+        trained: Iterable[Any]
+        if goes_along and keep:
+            trained = estimator.path(rows[0], rows[1], values, *rows[2:])
+        else:
+            trained = (estimator.set_params(**{parameter: value}).fit(*rows) for value in values)
+        for one in trained:
+            yield score(one, *others)
+
+    if stop is not None:
+        columns: list[list[float]] = []
+        for value, *column in zip(grid, *(along(*fold, grid) for fold in splits), strict=True):
+            columns.append(column)
+            if stop(value, np.mean(columns, axis=1)):
+                break
+        return np.array(columns).T
+    parts = [grid] if goes_along or n_jobs == 1 else [[value] for value in grid]
+
+    def scores(fold: tuple[Any, Any], part: Sequence[float]) -> list[float]:
+        return list(along(*fold, part))
+
+    jobs = (delayed(scores)(fold, part) for fold in splits for part in parts)
+    return np.array(Parallel(n_jobs, prefer="threads")(jobs)).reshape(len(splits), len(grid))
+
+
 def grid_scores(
     solver: Solver,
     X: Any,
@@ -50,29 +100,18 @@ def grid_scores(
     """Return `solver.score` on each held-out fold for each value of the parameter, (folds, len(values)).
 
     A solver with `warm_start` starts each value from its last solution, so the values should be in order.
-    Folds are random with the seed `random_state`, stratified for classification. X is split once per fold.
-    Weights (n,) count in training and in scores.
+    Folds are random with the seed `random_state`, stratified for classification. Weights (n,) count in
+    training and in scores.
     """
     X, y = as_operand(X), np.asarray(y)
     stratified = solver.task == "classification"
     cutter = model_selection.StratifiedKFold if stratified else model_selection.KFold
-    grid = [float(value) for value in values]
-    splits = cutter(folds, shuffle=True, random_state=random_state).split(np.zeros(len(y)), y)
-    scores = np.empty((folds, len(grid)))
-    for fold, (seen, held_out) in enumerate(splits):
-        estimator = clone(solver)
-        rows, others = (
-            [X[side], y[side], *([] if sample_weight is None else [sample_weight[side]])]
-            for side in (seen, held_out)
-        )
-        along: Iterable[Solver]
-        if isinstance(estimator, Newton) and estimator.warm_start and parameter == "C":
-            along = estimator.path(rows[0], rows[1], grid, *rows[2:])
-        else:
-            along = (estimator.set_params(**{parameter: value}).fit(*rows) for value in grid)
-        for k, trained in enumerate(along):
-            scores[fold, k] = trained.score(*others)
-    return scores
+    splits = [*cutter(folds, shuffle=True, random_state=random_state).split(np.zeros(len(y)), y)]
+
+    def own(trained: Solver, *held_out: Any) -> float:
+        return float(trained.score(*held_out))
+
+    return path_scores(solver, X, y, values, splits, own, sample_weight, parameter=parameter)
 
 
 class ChoosesC(Solver):

@@ -1,6 +1,6 @@
 """Moments of rows and targets, which are sufficient for least squares, and ridge regression from them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
@@ -137,6 +137,12 @@ def sum_of(parts: Iterable[Moments]) -> Moments:
     check_finite(total.xx, "features, or sums of their squares,")
     check_finite(total.xy, "targets, or their products with features,")
     return total
+
+
+def without_each(parts: Sequence[Moments]) -> Iterator[Moments]:
+    """Yield the moments of all parts but the first, of all but the second, ...: what folds are trained on."""
+    for part in parts:
+        yield sum_of(other for other in parts if other is not part)
 
 
 def ridge(moments: Moments, alpha: float, intercept: Intercept) -> tuple[NDArray[np.float64], Any]:

@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 
 from kfeat.errors import DataError
-from kfeat.solvers.moments import BLOCK, Moments, ridge_path, sum_of
+from kfeat.solvers.moments import BLOCK, Moments, ridge_path, without_each
 
 
 def check_rows(name: str, n: int, folds: int) -> None:
@@ -29,8 +29,7 @@ def rounds_of_folds(n: int, folds: int, rng: np.random.Generator) -> NDArray[np.
 def fold_errors(parts: list[Moments], alphas: NDArray[np.float64], intercept: bool) -> NDArray[np.float64]:
     """Return the mean squared error of the held-out rows of all folds, for each alpha."""
     errors = np.zeros(len(alphas))
-    for held_out in parts:
-        seen = sum_of(part for part in parts if part is not held_out)
+    for held_out, seen in zip(parts, without_each(parts), strict=True):
         about = seen.about(intercept)
         for k, w in enumerate(ridge_path(about, alphas)):
             errors[k] += held_out.squared_error(w, about.y_mean - about.x_mean @ w)

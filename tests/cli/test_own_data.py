@@ -13,10 +13,10 @@ from filelock import FileLock
 from kfeat.cli.values import seconds_of
 from kfeat.data import load
 from kfeat.experiments.config import load_experiment
-from kfeat.own import bench, load_model, report
+from kfeat.own import load_model, report, scorer, scorer_process
 from kfeat.own import search as search_module
-from kfeat.own.search import SearchResult
-from kfeat.own.training import BOOSTING
+from kfeat.own.candidates import BOOSTING
+from kfeat.own.result import SearchResult
 from kfeat.render import tuning_page
 from kfeat.text import in_yaml
 from tests.cells import planned, run
@@ -159,8 +159,8 @@ def test_files_as_people_have_them(text, words, expected):
 def quick(monkeypatch):
     """A search of one candidate beside the config's own, in this process, whose page draws nothing."""
     monkeypatch.setattr(search_module, "MOST", 1)
-    monkeypatch.setattr(bench, "ScorerProcess", Direct)
-    monkeypatch.setattr(bench, "boosting_model", few_trees)
+    monkeypatch.setattr(scorer_process, "ScorerProcess", Direct)
+    monkeypatch.setattr(scorer, "boosting_model", few_trees)
     monkeypatch.setattr(report, "REPEATS", 1)
     # Drawing takes seconds, and what it draws is read by tests/render/test_tuning.py.
     monkeypatch.setattr(tuning_page, "_figure", lambda result, evidence: f"figures of {evidence.classes}")

@@ -8,7 +8,7 @@ import pytest
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.store import read_rows
-from kfeat.own.training import setup_of
+from kfeat.own.tune import setup_of
 from kfeat.text import say_once
 from tests.cli.commands import kfeat, refusal, succeed
 

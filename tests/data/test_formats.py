@@ -17,7 +17,7 @@ from kfeat.data.formats import read_files
 from kfeat.data.formats.idx import TYPES
 from kfeat.data.sources import LoaderSource
 from kfeat.errors import DataError
-from kfeat.own.training import KernelRegressor
+from kfeat.own.estimators import KernelRegressor
 from tests.data.files import ARFF, dense, idx, loaded, mat, npz, write, zipped
 
 CSV = "age,colour,income\n30,red,high\n40.5,blue,low\n50,red,low\n"

@@ -1,19 +1,24 @@
-"""A bench asked in this process, and data with a planted answer."""
+"""A scorer asked in this process, and data with a planted answer."""
 
 from math import inf
 
 import numpy as np
 import pandas as pd
 
-from kfeat.own.bench import LocalScorer, Scorer
-from kfeat.own.candidates import boosting_model
+from kfeat.experiments.config import load_experiment
+from kfeat.own.candidates import Candidate, boosting_model
+from kfeat.own.facts import DataFacts
+from kfeat.own.result import Scored
+from kfeat.own.scorer import Scorer
+from kfeat.own.scorer_process import LocalScorer
+from kfeat.own.tune import setup_of
 
 
 class Direct(LocalScorer):
-    """Answers as `kfeat.own.bench.ScorerProcess` does, in this process; keeps the questions."""
+    """Answers as `kfeat.own.scorer_process.ScorerProcess` does, in this process; keeps the questions."""
 
-    def __init__(self, threads=1, *, data, **bench):
-        super().__init__(Scorer(data, threads=threads, **bench))
+    def __init__(self, threads=1, *, data, **arguments):
+        super().__init__(Scorer(data, threads=threads, **arguments))
         self.questions: list[str] = []
 
     def ask(self, method, deadline, limit=inf, **question):
@@ -66,3 +71,25 @@ def churn(n=2500, seed=3):
     leaves = odds > np.quantile(odds, 0.96)
     frame.loc[::17, "age"] = np.nan
     return frame, np.where(leaves, "yes", "no")
+
+
+def product(n=240):
+    """The sign of x_1 x_2, which no linear function of x tells."""
+    X = np.random.default_rng(7).uniform(-1, 1, (n, 6))
+    return X, (X[:, 0] * X[:, 1] > 0).astype(int)
+
+
+def small(folder):
+    return setup_of(load_experiment(config(folder, "{name: linear}", *product(120))), 0)
+
+
+FACTS = DataFacts(
+    "classification", 30_000, 100, 20, 9_000,
+    {"own": {"gaussian": 0.1, "polynomial": 0.1}, "zscore": {"gaussian": 0.05, "polynomial": 0.05}},
+)  # fmt: skip
+
+
+def scored(n, score, gamma, exact=True):
+    feature_map = None if exact else {"name": "orf", "n_components": 64}
+    kernel = {"name": "gaussian", "gamma": gamma}
+    return Scored(Candidate("own", kernel, feature_map, "squared_hinge"), n, score, 0.01, 1.0, 0.1)

@@ -1,6 +1,7 @@
 """The map that the study advises as a candidate of a search."""
 
-from kfeat.own.candidates import DataFacts, advised
+from kfeat.own.candidates import advised
+from kfeat.own.facts import DataFacts
 from tests.survey.planted import plant
 
 

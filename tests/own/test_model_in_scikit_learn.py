@@ -17,7 +17,7 @@ from kfeat.errors import ConfigError, DataError, ModelError
 from kfeat.kernels import Gaussian
 from kfeat.maps import RandomFourier
 from kfeat.own import KernelModel, load_model
-from kfeat.own.model import score_file, write_predictions
+from kfeat.own.streams import score_file, write_predictions
 from kfeat.solvers import Liblinear, LibsvmCV, Newton, Ridge
 
 X, y = load_iris(return_X_y=True)

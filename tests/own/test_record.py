@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.errors import StoreError
-from kfeat.own.candidates import study_of
-from kfeat.own.record import Record
+from kfeat.own.record import Record, study_of
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from sklearn import metrics
 
 from kfeat.data import FileSource, load
 from kfeat.own import KernelModel
-from kfeat.own.bench import metric_of
 from kfeat.own.candidates import boosting_model
 from kfeat.own.report import columns_of, held_out_answers
+from kfeat.own.scoring import metric_of
 from kfeat.solvers import Newton
 from tests.own.asking import churn
 

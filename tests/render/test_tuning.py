@@ -8,11 +8,10 @@ import pytest
 
 from kfeat.own.candidates import linear_model
 from kfeat.own.report import HeldOutAnswers
-from kfeat.own.search import SearchResult
-from kfeat.own.training import preferred
+from kfeat.own.result import SearchResult, preferred
 from kfeat.render.tuning import sentences
 from kfeat.render.tuning_page import write_page
-from tests.own.test_search import FACTS, scored
+from tests.own.asking import FACTS, scored
 
 rng = np.random.default_rng(0)
 BEST = replace(scored(300, 0.9, 1.0), seconds=0.5)

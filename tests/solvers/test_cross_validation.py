@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold, cross_val_score
+from sklearn.svm import SVC
 
 from kfeat.errors import DataError
 from kfeat.kernels import Gaussian
-from kfeat.solvers import Libsvm, LibsvmCV, Newton, NewtonCV, Ridge, grid_scores
+from kfeat.solvers import Libsvm, LibsvmCV, Newton, NewtonCV, Ridge, grid_scores, path_scores
 from tests.solvers.problems import features, labels, problem, values
 
 
@@ -22,6 +23,47 @@ def test_scores_are_those_of_scikit_learn_s_cross_validation(solver):
         cold = Newton(C=C, eps=1e-8) if isinstance(solver, Newton) else Libsvm(Gaussian(0.5), C=C)
         np.testing.assert_allclose(found[:, k], cross_val_score(cold, X, y, cv=splits), atol=0.02)
     assert found.shape == (5, 3)
+
+
+def test_folds_go_along_together_until_they_are_told_to_stop():
+    X, y = problem(200, 6, classes=2)
+    splits, Cs = list(ShuffleSplit(3, random_state=0).split(X)), [0.01, 0.1, 1.0, 10.0]
+    newton, seen = Newton(eps=1e-8, warm_start=True), []
+
+    def stop(C, means):
+        seen.append((C, len(means)))
+        return C >= 0.1
+
+    whole = path_scores(newton, X, y, Cs, splits, accuracy)
+    assert path_scores(newton, X, y, Cs, splits, accuracy, stop=stop).tolist() == whole[:, :2].tolist()
+    assert seen == [(0.01, 1), (0.1, 2)]
+    refitted = path_scores(newton, X, y, Cs, splits, accuracy, stop=lambda *_: False, keep=False)
+    np.testing.assert_allclose(refitted, whole, atol=0.05)  # a row of 20
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_gram_matrix_and_weights_are_cut_into_folds_too(n_jobs):
+    X, y = problem(150, 4, classes=3)
+    K, weights = Gaussian(0.5)(X, X), np.random.default_rng(0).random(150)
+    splits = list(StratifiedKFold(3).split(X, y))
+    expected = [
+        [
+            accuracy(
+                SVC(C=C, gamma=0.5).fit(X[seen], y[seen], weights[seen]), X[held], y[held], weights[held]
+            )
+            for C in (0.1, 10.0)
+        ]
+        for seen, held in splits
+    ]
+    found = path_scores(
+        SVC(kernel="precomputed"), K, y, [0.1, 10.0], splits, accuracy, weights, n_jobs=n_jobs
+    )
+    np.testing.assert_allclose(found, expected)
+    assert found[0, 0] != found[0, 1]
+
+
+def accuracy(trained, X, y, weights=None):
+    return np.average(trained.predict(X) == y, weights=weights)
 
 
 def test_regression_is_scored_by_r2():

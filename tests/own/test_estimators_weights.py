@@ -18,13 +18,15 @@ from kfeat.experiments.config import load_experiment
 from kfeat.kernels import Gaussian
 from kfeat.maps import RandomFourier
 from kfeat.own import KernelModel, load_model, search
-from kfeat.own.bench import LocalScorer, Scorer, metric_of
-from kfeat.own.candidates import Candidate, neighbours, solver_of, targets_of
-from kfeat.own.search import SearchResult
-from kfeat.own.training import CODED, only_trial, train
-from kfeat.render.tuning import warnings_of
+from kfeat.own.candidates import Candidate, neighbours, solver_of
+from kfeat.own.facts import targets_of
+from kfeat.own.fit import only_trial, train
+from kfeat.own.frames import CODED
+from kfeat.own.scorer import Scorer
+from kfeat.own.scorer_process import LocalScorer
+from kfeat.own.scoring import metric_of
 from kfeat.solvers import KernelRidge, Liblinear, Newton, Ridge
-from tests.own.test_search import FACTS, scored
+from tests.own.asking import FACTS
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 3))
@@ -152,15 +154,6 @@ def test_a_model_of_a_scale_of_targets_is_the_same_from_its_file(target, tmp_pat
     model.save(tmp_path / "m")
     assert np.array_equal(load_model(tmp_path / "m").predict(X), model.predict(X))
     assert model.predict(X).min() > 0
-
-
-def test_a_regression_below_the_mean_is_told():
-    facts = type(FACTS)(**{**vars(FACTS), "task": "regression", "metric": "r2"})
-    for score, loud in ((-0.2, True), (0.002, True), (0.04, False)):
-        best = scored(300, score, 1.0)
-        told = warnings_of(SearchResult(facts, [best], best, constant=-0.001))
-        assert bool(told) == loud
-        assert not loud or told[0].startswith("NOTHING IS BETTER THAN A CONSTANT: the mean has R²")
 
 
 @pytest.mark.parametrize("scale", ["none", "zscore", "power"])

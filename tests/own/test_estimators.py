@@ -15,8 +15,10 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kfeat
-from kfeat.own import bench, search, training
-from kfeat.own.training import KernelClassifier, KernelRegressor, frame_of
+from kfeat.own import budget, search, search_estimator
+from kfeat.own import scorer as scorer_module
+from kfeat.own.estimators import KernelClassifier, KernelRegressor
+from kfeat.own.frames import frame_of
 from tests.own.asking import few_trees
 
 
@@ -24,8 +26,8 @@ from tests.own.asking import few_trees
 def short(monkeypatch):
     """One candidate and ten trees, whatever the machine's speed."""
     monkeypatch.setattr(search, "MOST", 1)
-    monkeypatch.setattr(bench, "boosting_model", few_trees)
-    monkeypatch.setattr(training, "boosting_model", few_trees)
+    monkeypatch.setattr(scorer_module, "boosting_model", few_trees)
+    monkeypatch.setattr(search_estimator, "boosting_model", few_trees)
 
 
 @pytest.mark.slow
@@ -105,6 +107,7 @@ def test_boosting_is_preferred_only_where_it_is_ahead(boosted, tmp_path):
     model = KernelClassifier(budget=20, prefer="boosting", n_jobs=1).fit(X, y)
     assert (model.search_.ahead > 0) == boosted
     assert ("HistGradientBoosting" in repr(model.model_.solver)) == boosted
+    assert ("HistGradientBoosting" in model.best_params_["solver"]) == boosted
     assert model.predict_proba(X).shape == (300, 2)
     model.save(tmp_path / "m")
     assert (kfeat.load_model(tmp_path / "m").predict(X) == model.predict(X)).all()
@@ -130,12 +133,12 @@ def test_weights_of_classes_are_those_of_the_user_and_candidates_are_told(capsys
 @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame])
 def test_without_time_for_all_rows_the_best_is_trained_on_those_it_was_scored_on(kind, monkeypatch):
     monkeypatch.setattr(search, "rungs", lambda n_train, rarest: [966])
-    monkeypatch.setattr(search, "LONGER", 1e9)  # so that there is no time for more
+    monkeypatch.setattr(budget, "LONGER", 1e9)  # so that there is no time for more
     X = np.random.default_rng(0).normal(size=(2_900, 3))
     y, weights = X[:, 0] * X[:, 1] > 0, np.ones(2_900)
     model = KernelClassifier(budget=20, n_jobs=1).fit(kind(X), y, sample_weight=weights)
     assert model.search_.rows[model.search_.best] == 966
-    assert model.model_.about_["n_train"] == 966
+    assert model.n_train_ == model.model_.about_["n_train"] == 966
     assert model.predict_proba(kind(X)).shape == (2_900, 2)
 
 
@@ -193,15 +196,15 @@ def test_a_bad_parameter_is_one_sentence(given, told):
 
 def test_a_seed_is_drawn_as_in_scikit_learn_and_one_thread_is_the_default(monkeypatch):
     seeds, threads = [], []
-    scorer = training.Scorer
+    scorer = search_estimator.Scorer
 
     def spied(data, seed, n_threads, *more):
         seeds.append(seed)
         threads.append(n_threads)
         return scorer(data, seed, n_threads, *more)
 
-    monkeypatch.setattr(training, "Scorer", spied)
-    monkeypatch.setattr(training, "physical_cores", lambda: 4)
+    monkeypatch.setattr(search_estimator, "Scorer", spied)
+    monkeypatch.setattr(search_estimator, "physical_cores", lambda: 4)
     given = [(None, None), (None, None), (-1, 7), *((jobs, np.random.RandomState(1)) for jobs in (-3, -9))]
     for jobs, state in given:
         KernelClassifier(budget=5, n_jobs=jobs, random_state=state).fit(ROWS, SIGNS)

@@ -1,4 +1,4 @@
-"""What a search asks of its data: scores over values of C."""
+"""Scores along C and alpha."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,9 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, TimeSeriesSplit, cross_val_score
 from sklearn.preprocessing import StandardScaler
 
-from kfeat.own import bench
-from kfeat.own.bench import best_column, kernel_ridge_scores, metric_of, newton_scores, seen_moments
+from kfeat.own import paths
+from kfeat.own.paths import kernel_ridge_scores, newton_scores, seen_moments
+from kfeat.own.scoring import metric_of
 from kfeat.solvers import newton_method
 from kfeat.solvers.base import TargetScale
 from kfeat.solvers.moments import Moments
@@ -35,7 +36,7 @@ def test_folds_go_along_c_with_the_factors_of_hessians_or_without(monkeypatch):
         newton_scores("squared_hinge", Z, y, CS, splits, {"bias": 1.0}, accuracy).tolist() == quick.tolist()
     )
     assert len(checked) == 5  # once a fold
-    monkeypatch.setattr(bench, "MOST_KEPT", 0)
+    monkeypatch.setattr(paths, "MOST_KEPT", 0)
     slow = newton_scores("squared_hinge", Z, y, CS, splits, {"bias": 1.0}, accuracy)
     assert len(checked) == 5 + slow.size
     # Both stop at values of C beyond 1 that are no better; eps 0.01 leaves a row or two of 80 open.
@@ -64,13 +65,6 @@ def test_kernel_ridge_scores_are_those_of_scikit_learn_on_centred_targets():
         np.ones((6, 6)) - np.eye(6), np.arange(6.0), [1e-9], [([0, 1, 2], [3, 4, 5])], r2, None, TargetScale()
     )
     assert singular.tolist() == [[-np.inf]]
-
-
-def test_a_score_without_a_value_is_a_failure_and_no_number():
-    """As R^2 on folds of a single row."""
-    found = best_column(np.array([[0.5], [np.nan], [0.25]]), [1.0])
-    assert "single row" in found["failed"]
-    assert best_column(np.array([[0.5], [0.25]]), [1.0])["score"] == 0.375
 
 
 @pytest.mark.parametrize(

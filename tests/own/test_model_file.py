@@ -247,7 +247,7 @@ def test_trees_never_lead_out_of_their_arrays(field, value, tmp_path, monkeypatc
     nodes[field][0] = value
     with monkeypatch.context() as patch:
         # Nothing public writes a damaged model.
-        patch.setattr("kfeat.own.model._check_solver", lambda solver: None)
+        patch.setattr("kfeat.own.model_format.check_solver", lambda solver: None)
         model.save(tmp_path / "forged")
     with pytest.raises(ModelError, match="the trees of its boosting are damaged"):
         load_model(tmp_path / "forged")

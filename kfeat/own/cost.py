@@ -1,0 +1,37 @@
+"""How long candidates take: the time of one on few rows predicts that on more, and that of others."""
+
+from dataclasses import replace
+
+from kfeat.experiments.cost import effort
+from kfeat.own.candidates import Candidate
+from kfeat.own.result import Scored
+
+
+def path_time(candidate: Candidate, n_values: int) -> float:
+    """Return the time of a path of values of C or alpha, in times of one of them.
+
+    Each value but the first takes half as long, since it starts from the last solution, and no time in ridge
+    regression, where one decomposition serves all.
+    """
+    return 1.0 if candidate.loss == "squares" and not candidate.exact else (n_values + 1) / 2
+
+
+def expected(method: Scored, n: float, candidate: Candidate | None = None) -> float:
+    """Return how many seconds a value of C or alpha takes on n rows, of this or of another candidate."""
+
+    def takes(this: Candidate, rows: float) -> float:
+        return effort(rows, this.D, this.exact, this.loss == "squares")
+
+    return method.seconds * takes(candidate or method.candidate, n) / takes(method.candidate, method.n)
+
+
+def like(method: Scored, candidate: Candidate) -> Scored:
+    """Return what another candidate is expected to take on the same rows, by the time of its kin."""
+    turned = {method.candidate.loss, candidate.loss} == {"squares", "huber"}  # from alpha to C, or back
+    value = 1 / method.value if turned and method.value else method.value
+    return replace(method, candidate=candidate, value=value, seconds=expected(method, method.n, candidate))
+
+
+def training(method: Scored, n: int) -> float:
+    """Return about how many seconds a candidate takes to train on n rows; a fold trains on two thirds."""
+    return expected(method, 1.5 * n) / max(len(method.folds), 1)
