@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.linalg import LinAlgError, cho_solve, eigh
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels.base import Estimator
@@ -62,7 +63,7 @@ class LearntMetric(TransformerMixin, Estimator):
         Whether A is diagonal, or a full matrix, which turns the rows as well; of 500 columns at most.
     rounds : int, default 8
         How often the predictor is trained at most.
-    n_components : int, default 1024
+    n_components : int, default 512
         The number D of random features of the predictor.
     random_state : int, optional
         The seed of the features and of the rows that are held out; None is 0.
@@ -92,7 +93,7 @@ class LearntMetric(TransformerMixin, Estimator):
     task: Literal["classification", "regression"] = "classification"
     matrix: Literal["diagonal", "full"] = "diagonal"
     rounds: Iterations = 8
-    n_components: Components = 1024
+    n_components: Components = 512
     random_state: Seed | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -118,7 +119,8 @@ class LearntMetric(TransformerMixin, Estimator):
         if len(order) >= FEWEST and varies.any() and np.ptp(targets, axis=0).any():
             parts = order[:trained], order[trained:][:MOST_HELD_OUT]
             rows = [Labelled(X[rows], targets[rows], weights[rows]) for rows in parts]
-            self._learn(rows[0], rows[1], variances, total, rng)
+            with threadpool_limits(1, "blas"):  # matrices of this size gain nothing from more
+                self._learn(rows[0], rows[1], variances, total, rng)
         if self.round_ == 0:
             warnings.warn(
                 "LearntMetric: no metric predicts better than none, so all columns keep their scale",

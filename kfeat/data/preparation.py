@@ -172,8 +172,8 @@ def learn_chain(
 
 def learn_metric(
     metric: Any, blocks: Iterator[Matrix], labels: Labels, weights: NDArray[np.float64] | None
-) -> None:
-    """Fit a LearntMetric on a random sample of the rows, which is as large as it takes."""
+) -> Any:
+    """Return a LearntMetric that is fitted on a random sample of the rows, which is as large as it takes."""
     from kfeat.learnt_metric import MOST_ROWS
 
     n = len(labels.y)
@@ -184,7 +184,9 @@ def learn_metric(
         rows.append(block[some[(start <= some) & (some < stop)] - start])
         start = stop
     X = vstack(rows, format="csr") if issparse(rows[0]) else np.concatenate(rows)
-    metric.set_params(task=labels.task).fit(X, labels.y[some], None if weights is None else weights[some])
+    return metric.set_params(task=labels.task).fit(
+        X, labels.y[some], None if weights is None else weights[some]
+    )
 
 
 def apply_chain(chain: Sequence[Transformer], block: Matrix, dense: bool = False) -> Matrix:

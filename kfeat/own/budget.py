@@ -12,14 +12,14 @@ from time import monotonic
 from typing import Any
 
 from kfeat.own.candidates import FIRST_SIZE, PATHS, Candidate
-from kfeat.own.cost import expected, path_time, training
+from kfeat.own.cost import expected, learning, path_time, training
 from kfeat.own.facts import DataFacts
 from kfeat.own.log import ScoreLog
 from kfeat.own.result import TOO_LONG, Row, Scored, winner
 
 # Shares of the budget.
 ONE_CANDIDATE = 0.25  # a candidate that takes longer is ended
-QUICK = 0.04  # candidates that take less go up a rung before slower ones
+QUICK = 0.03  # candidates that take less go up a rung before slower ones
 GUIDE = 0.15  # an exact method that there is no time to train
 FIRST = 0.2  # the first entries, before any goes up a rung
 KEPT = 0.3  # at most kept to train the best, since a time on few rows makes an exact method seem too slow
@@ -144,11 +144,10 @@ class Budget:
 
         Another kernel or map may take twice as long. Before any map only a small one begins.
         """
-        kind = candidate.exact, candidate.linear
         kin = [
             method
             for method in self._log.scored()
-            if (method.candidate.exact, method.candidate.linear) == kind and not method.reason
+            if method.candidate.kind == candidate.kind and not method.reason
         ]
         if not kin:
             return candidate.D <= FIRST_SIZE and self.begins_a_kind()
@@ -162,10 +161,21 @@ class Budget:
 
         What there would be no time to train may take less: an exact method, as a guide to maps.
         """
-        seconds = expected(method, n)
+        seconds = expected(method, n) + (learning(method, n) if n != method.n else 0.0)
         closes = self.rows_of(replace(method, n=n, seconds=seconds), later=seconds + self._spare)
         most = QUICK if not best else ONE_CANDIDATE if closes else GUIDE * method.candidate.exact
         return self._in_time(seconds, most)
+
+    def behind_metric(self, method: Scored, candidate: Candidate) -> Scored:
+        """Return what a candidate is expected to take behind a metric, by what another such metric took.
+
+        A metric that another candidate has had takes no time again.
+        """
+        behind = [other for other in self._log.scored() if other.learning]
+        learnt = any((other.candidate.scale, other.n) == (candidate.scale, method.n) for other in behind)
+        known = max(behind, key=lambda other: other.n, default=method)
+        seconds = method.seconds + (0.0 if learnt else learning(known, method.n))
+        return replace(method, candidate=candidate, seconds=seconds)
 
     def fits_path(self, method: Scored, candidate: Candidate, n: int) -> bool:
         """Return whether there is most likely time for three values of C or alpha, not one alone."""

@@ -14,17 +14,22 @@ from typing import Any, Literal
 from kfeat.experiments.component import read_component
 from kfeat.experiments.plan import digest
 from kfeat.maps import maps_for
-from kfeat.own.facts import DataFacts, Loss, rounded
+from kfeat.own.facts import DataFacts, Loss, rounded, steps_of
 from kfeat.own.model import KernelModel
 from kfeat.solvers.base import Target
+from kfeat.solvers.least_squares import FOLD_RESIDUAL, FOLD_STEPS
 from kfeat.survey.advice import advise
 
 ConfigEntry = dict[str, Any]
+Kind = Literal["linear", "exact", "map", "binning"]
 FIRST_SIZE, SIZE, LARGEST = 256, 1024, 16384  # D of the very first map, of the first of a kind, of the last
 FEW_COLUMNS = 10  # up to so many, rows have neighbours within a bandwidth far below the mean distance
+BINNING = "random_binning"
+GRIDS, MOST_GRIDS = 64, 1024  # of the first random binning, and of the last
+WIDTHS = (2.0, 8.0)  # gamma of the first random binnings, over the scale of the Laplacian
 MAPS = {
     "gaussian": ("orf", "nystrom"),
-    "laplacian": ("random_fourier", "nystrom"),
+    "laplacian": ("random_fourier", "nystrom", BINNING),
     "polynomial": ("tensor_sketch", "nystrom"),
 }
 BOOSTING = {
@@ -37,6 +42,7 @@ PATHS = {  # values of C and alpha, of linear models on features and of exact me
     ("alpha", False): [10.0**k for k in range(-6, 4)],
     ("alpha", True): [10.0**k for k in range(-4, 2)],
 }
+SPARSE_PATHS = {"C": [10.0**k for k in range(-2, 3)], "alpha": [10.0**k for k in range(-2, 3)]}
 STEP = 10**0.5  # between values of C or alpha beside one that is known
 
 
@@ -75,6 +81,18 @@ class Candidate:
         return self.map is None and not self.linear
 
     @property
+    def sparse(self) -> bool:
+        """Whether its features are sparse: those of random binning."""
+        return self.map is not None and self.map["name"] == BINNING
+
+    @property
+    def kind(self) -> Kind:
+        """What candidates have in common whose times are alike up to their sizes, and which compete."""
+        if self.map is None:
+            return "linear" if self.linear else "exact"
+        return "binning" if self.sparse else "map"
+
+    @property
     def name(self) -> str:
         """The names of its kernel and its map, or `exact`, or `linear model`."""
         if self.linear:
@@ -89,7 +107,8 @@ class Candidate:
 
 def path_of(candidate: Candidate) -> list[float]:
     """Return the values of C or alpha that a new candidate is scored at."""
-    values = PATHS["alpha" if candidate.loss == "squares" else "C", candidate.exact]
+    name = "alpha" if candidate.loss == "squares" else "C"
+    values = SPARSE_PATHS[name] if candidate.sparse else PATHS[name, candidate.exact]
     # Weights of classes make the costs of rare ones larger.
     return [value / 10 for value in values] if candidate.class_weight else values
 
@@ -105,7 +124,9 @@ def solver_of(candidate: Candidate, value: float, options: ConfigEntry) -> Confi
     options = options_of(candidate, options)
     if candidate.loss == "squares":
         scale = {"target": candidate.target} if candidate.target != "none" else {}
-        return {"name": "kernel_ridge" if candidate.exact else "ridge", "alpha": value, **scale}
+        tolerance = {"tol": FOLD_RESIDUAL, "max_iter": FOLD_STEPS} if candidate.sparse else {}
+        name = "kernel_ridge" if candidate.exact else "ridge"
+        return {"name": name, "alpha": value, **tolerance, **scale}
     if candidate.exact:
         return {"name": "svc", "C": value, **{key: options[key] for key in options if key == "class_weight"}}
     loss = {"loss": candidate.loss} if candidate.loss != "squared_hinge" else {}
@@ -119,7 +140,7 @@ def model_of(candidate: Candidate, value: float, options: ConfigEntry, seed: int
     feature_map = candidate.map and read_component(candidate.map, "map").build(
         kernel=kernel, random_state=seed
     )
-    return KernelModel(feature_map, solver, "none" if candidate.scale == "own" else candidate.scale)
+    return KernelModel(feature_map, solver, steps_of(candidate.scale))
 
 
 def boosting_model(task: str, class_weight: Any, seed: int) -> KernelModel:
@@ -148,11 +169,40 @@ def linear_model(facts: DataFacts) -> Candidate:
     return Candidate(next(iter(facts.gammas)), {"name": "linear"}, None, loss, facts.class_weights[0])
 
 
+def binnings(facts: DataFacts, scale: str) -> list[Candidate]:
+    """Return the first random binnings under a scaling; none where rows are sparse."""
+    gamma = facts.gammas[scale].get("laplacian")
+    if gamma is None:
+        return []
+    kernels = [{"name": "laplacian", "gamma": rounded(width * gamma)} for width in WIDTHS]
+    grids = {"name": BINNING, "n_components": GRIDS}
+    return [Candidate(scale, kernel, grids, facts.loss, facts.class_weights[0]) for kernel in kernels]
+
+
+def with_metric(candidate: Candidate, scale: str, facts: DataFacts) -> list[Candidate]:
+    """Return a candidate behind each learnt metric after a scaling, its kernel as wide as under its own."""
+    gamma, name = candidate.kernel.get("gamma"), candidate.kernel["name"]
+    before, after = facts.gammas[candidate.scale].get(name), facts.gammas[scale].get(name)
+    if not isinstance(gamma, int | float) or name == "polynomial" or before is None or after is None:
+        return []
+    kernel = {**candidate.kernel, "gamma": rounded(gamma * after / before)}
+    return [replace(candidate, scale=f"{scale}, {metric}", kernel=kernel) for metric in facts.metrics]
+
+
+def at_first_size(candidate: Candidate) -> Candidate:
+    """Return a candidate with a small map, or the exact method as it is."""
+    if candidate.map is None:
+        return candidate
+    D = min(candidate.D, GRIDS if candidate.sparse else FIRST_SIZE)
+    return replace(candidate, map={**candidate.map, "n_components": D})
+
+
 def maps_of(exact: Candidate, facts: DataFacts, n: int, D: int = SIZE) -> list[Candidate]:
     """Return the maps that approximate an exact method on n rows."""
     names = [name for name in MAPS.get(exact.kernel["name"], ()) if name != "orf" or facts.n_features > 1]
+    sizes = {BINNING: GRIDS}
     D = min(D, max(n // 3, 1))
-    return [replace(exact, map={"name": name, "n_components": D}) for name in names]
+    return [replace(exact, map={"name": name, "n_components": sizes.get(name, D)}) for name in names]
 
 
 def neighbours(candidate: Candidate, facts: DataFacts) -> Iterator[Candidate]:
@@ -177,7 +227,8 @@ def larger_maps(candidate: Candidate, facts: DataFacts, most: int = LARGEST) -> 
     """Yield the candidate with four times, and with twice, as many features, `most` at most."""
     if candidate.map is not None and "n_components" in candidate.map:
         for times in (4, 2):
-            if (D := times * candidate.D) <= min(most, LARGEST, facts.n_train // 2):
+            largest = MOST_GRIDS if candidate.sparse else min(LARGEST, facts.n_train // 2)
+            if (D := times * candidate.D) <= min(most, largest):
                 yield replace(candidate, map={**candidate.map, "n_components": D})
 
 

@@ -3,8 +3,12 @@
 from dataclasses import replace
 
 from kfeat.experiments.cost import effort
+from kfeat.learnt_metric import MOST_ROWS
 from kfeat.own.candidates import Candidate
 from kfeat.own.result import Scored
+
+BINNING_GROWTH = 1.4  # of the time with the values of the features, which leave the caches
+MOST_LEARNT = 1.5 * MOST_ROWS  # rows of three folds from which a metric takes all that it can take
 
 
 def path_time(candidate: Candidate, n_values: int) -> float:
@@ -17,9 +21,14 @@ def path_time(candidate: Candidate, n_values: int) -> float:
 
 
 def expected(method: Scored, n: float, candidate: Candidate | None = None) -> float:
-    """Return how many seconds a value of C or alpha takes on n rows, of this or of another candidate."""
+    """Return how many seconds a value of C or alpha takes on n rows, of this or of another candidate.
+
+    That of random binning grows with the values of its features, so of one of the same kind.
+    """
 
     def takes(this: Candidate, rows: float) -> float:
+        if this.sparse:
+            return float((rows * this.D) ** BINNING_GROWTH)
         return effort(rows, this.D, this.exact, this.loss == "squares")
 
     return method.seconds * takes(candidate or method.candidate, n) / takes(method.candidate, method.n)
@@ -34,4 +43,9 @@ def like(method: Scored, candidate: Candidate) -> Scored:
 
 def training(method: Scored, n: int) -> float:
     """Return about how many seconds a candidate takes to train on n rows; a fold trains on two thirds."""
-    return expected(method, 1.5 * n) / max(len(method.folds), 1)
+    return (expected(method, 1.5 * n) + learning(method, 1.5 * n)) / max(len(method.folds), 1)
+
+
+def learning(method: Scored, n: float) -> float:
+    """Return about how many seconds the metric of a candidate takes to learn on n rows."""
+    return method.learning * min(n, MOST_LEARNT) / min(method.n, MOST_LEARNT)

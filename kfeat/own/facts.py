@@ -1,7 +1,8 @@
 """What candidates depend on: the sizes of the data, and the scale of each kernel under each scaling."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ SKEWED = 1.0  # skewness of targets from which other scales of them are candidat
 DENSE_SCALES = ("zscore", "power", "zscore_numbers", "minmax", "unit_rows")
 SPARSE_SCALES = ("unit_rows", "none")
 MOST_POWERS = 300  # columns up to which the exponents of a power transform take about a second to learn
+METRICS = ("learnt_metric", "learnt_rotation")  # that may follow a scaling, as in "zscore, learnt_metric"
+MOST_TURNED = 100  # columns up to which a rotation is a candidate
 SAMPLE = 1000  # rows from which the scales of kernels are learnt
 MOST_GAMMA = 1e9  # above it the scaled rows are all equal, as unit rows of one column are
 
@@ -42,6 +45,11 @@ class DataFacts:
     capped: bool = True
 
     @property
+    def metrics(self) -> tuple[str, ...]:
+        """The learnt metrics that may follow a scaling."""
+        return METRICS if 1 < self.n_features <= MOST_TURNED else METRICS[:1] if self.n_features > 1 else ()
+
+    @property
     def loss(self) -> Loss:
         """The loss of the exact method, and the first loss that maps are tried with."""
         return self.losses[0]
@@ -52,6 +60,18 @@ class DataFacts:
         if self.task == "classification":
             return "squared_hinge", "logistic"
         return ("squares", "huber") if self.metric in ABSOLUTE else ("squares",)
+
+
+def parted(scale: str) -> tuple[str, str]:
+    """Return a scaling by its name, perhaps "own", and the learnt metric that follows it, or nothing."""
+    base, _, metric = scale.partition(", ")
+    return base, metric
+
+
+def steps_of(scale: str, own: Sequence[Any] = ()) -> list[Any]:
+    """Return the steps of a candidate's scaling as a protocol has them; "own" are those of the data."""
+    base, metric = parted(scale)
+    return [*(own if base == "own" else [base]), *([metric] if metric else [])]
 
 
 def targets_of(y: NDArray[np.float64]) -> tuple[Target, ...]:

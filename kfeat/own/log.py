@@ -78,4 +78,5 @@ def scored_of(row: Row) -> Scored:
     seconds = row["seconds"] / path_time(candidate, row["values"])
     folds = tuple(row.get("folds", ()))
     numbers = row["score"], row["sd"], row["value"], seconds
-    return Scored(candidate, row["n"], *numbers, folds=folds, budget=row["budget"])
+    more = {"budget": row["budget"], "learning": row.get("learning", 0.0)}
+    return Scored(candidate, row["n"], *numbers, folds=folds, **more)

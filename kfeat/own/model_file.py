@@ -18,6 +18,7 @@ from kfeat.data.content import check_regular
 from kfeat.errors import ModelError
 from kfeat.files import SUFFIXES
 from kfeat.kernels.base import Kernel
+from kfeat.learnt_metric import LearntMetric
 from kfeat.maps import FeatureMap
 from kfeat.own.model import KernelModel, task_of
 from kfeat.own.model_format import VERSION, check_solver, trusted
@@ -88,7 +89,7 @@ def _check(part: Any, most: int) -> None:
 
     A size is a whole number whose name begins with n_.
     """
-    if isinstance(part, KernelModel | Solver | FeatureMap):
+    if isinstance(part, KernelModel | Solver | FeatureMap | LearntMetric):
         check_parameters(part)
     elif isinstance(part, Kernel):
         part.check()

@@ -17,6 +17,7 @@ from kfeat.data.preparation import Preparation
 from kfeat.errors import ModelError
 from kfeat.files import new_file
 from kfeat.kernels import KERNELS
+from kfeat.learnt_metric import LearntMetric
 from kfeat.maps import MAPS
 from kfeat.maps.random_maclaurin import TruncatedSeries
 from kfeat.solvers import SOLVERS
@@ -27,6 +28,7 @@ VERSION = 5  # of the format, raised when older models would predict something e
 # Beside numbers, words, arrays and scikit-learn's estimators, a model may hold the registered kernels, maps
 # and solvers, and these. Anything else has to be added here.
 OTHERS = (
+    LearntMetric,
     *(Coding, date_numbers, Preparation, TruncatedSeries),
     *(preparation.DivideBy, preparation.GlobalNorm, preparation.NumberScaler),
     *(Subproblem, TargetScale, GivenKernel, NativeKernel, SupportVectors),

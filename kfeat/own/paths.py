@@ -19,9 +19,11 @@ from kfeat.own.scoring import Metric
 from kfeat.solvers import Newton
 from kfeat.solvers.base import TargetScale
 from kfeat.solvers.cross_validation import path_scores
+from kfeat.solvers.least_squares import FOLD_RESIDUAL, FOLD_STEPS
 from kfeat.solvers.linear import scores as linear_values
 from kfeat.solvers.moments import Moments, ridge_path, without_each
-from kfeat.solvers.newton_system import cholesky
+from kfeat.solvers.newton_system import cholesky, is_wide
+from kfeat.solvers.sparse_system import ridge_path_of_sparse
 
 # For Newton's method while candidates are compared; the final training may take more steps.
 EPS, STEPS = 1e-2, 100
@@ -56,13 +58,36 @@ def ridge_scores(
     Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any, metric: Metric, weights: Any,
     scale: TargetScale,
 ) -> NDArray[np.float64]:  # fmt: skip
-    """Return the score on each held-out fold for each alpha in rising order, (folds, values)."""
-    scores, moments = np.empty((len(splits), len(values))), seen_moments(Z, scale.of(y), splits, weights)
-    for fold, (seen, (_, held_out)) in enumerate(zip(moments, splits, strict=True)):
-        for k, w in enumerate(ridge_path(seen, np.sort(np.asarray(values, float)))):
-            predicted = linear_values(Z[held_out], w[None])[:, 0] + float(seen.y_mean - seen.x_mean @ w)
+    """Return the score on each held-out fold for each alpha in rising order, (folds, values).
+
+    An alpha whose system of wide sparse features is not solved in FOLD_STEPS has the score -inf.
+    """
+    scores, alphas = np.full((len(splits), len(values)), -np.inf), np.sort(np.asarray(values, float))
+    paths = (sparse_paths if is_wide(Z) else moment_paths)(Z, scale.of(y), alphas, splits, weights)
+    for fold, (path, (_, held_out)) in enumerate(zip(paths, splits, strict=True)):
+        for k, w, b in path:
+            predicted = linear_values(Z[held_out], w[None])[:, 0] + b
             scores[fold, k] = metric.of_values(scale.back(predicted), y[held_out], at(weights, held_out))
     return scores
+
+
+def moment_paths(
+    Z: Any, t: NDArray[Any], alphas: NDArray[Any], splits: Any, weights: Any
+) -> Iterator[Iterator[tuple[int, NDArray[Any], float]]]:
+    """Yield for each fold the ridge regressions by the position of their alpha: their w and b."""
+    for seen in seen_moments(Z, t, splits, weights):
+        yield ((k, w, float(seen.y_mean - seen.x_mean @ w)) for k, w in enumerate(ridge_path(seen, alphas)))
+
+
+def sparse_paths(
+    Z: Any, t: NDArray[Any], alphas: NDArray[Any], splits: Any, weights: Any
+) -> Iterator[Iterator[tuple[int, NDArray[Any], float]]]:
+    """Yield the same for a wide CSR matrix, without what was not solved."""
+    for seen, _ in splits:
+        W, b, solved, _ = ridge_path_of_sparse(
+            Z[seen], t[seen], at(weights, seen), alphas, True, FOLD_RESIDUAL, FOLD_STEPS
+        )
+        yield ((int(k), W[k], float(b[k])) for k in np.flatnonzero(solved))
 
 
 def seen_moments(Z: Any, y: NDArray[Any], splits: Any, weights: Any = None) -> Iterator[Moments]:

@@ -21,7 +21,8 @@ Prefer: TypeAlias = Literal["accuracy", "speed", "boosting", "linear"]
 class Scored:
     """A candidate scored on `n` training rows: `value` is the best C or alpha, `score` its mean over folds.
 
-    `seconds` is about the time of one value of C or alpha, over all folds, and `budget` that of the search.
+    `seconds` is about the time of one value of C or alpha, over all folds, and `budget` that of the search;
+    `learning` is the time in which its metric was learnt, over all folds.
     A candidate that failed or took too long has the score -inf and a `reason`.
     """
 
@@ -34,6 +35,7 @@ class Scored:
     reason: str = ""
     folds: tuple[float, ...] = ()
     budget: float = 0.0
+    learning: float = 0.0
 
     @property
     def choices(self) -> str:
@@ -59,7 +61,7 @@ class Scored:
     @property
     def has_enough_rows(self) -> bool:
         """Whether a map has a hundred rows for each feature: more would hardly change its score."""
-        return 0 < ENOUGH_ROWS * self.candidate.D <= self.n
+        return not self.candidate.sparse and 0 < ENOUGH_ROWS * self.candidate.D <= self.n
 
 
 def slack(metric: str, score: float) -> float:

@@ -6,12 +6,15 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from kfeat.data.access import Access
 from kfeat.data.dataset import Dataset
 from kfeat.data.loading import load_under
-from kfeat.data.matrix import Matrix
+from kfeat.data.matrix import Indices, Matrix
+from kfeat.data.preparation import Labels, learn_metric, transformer_of
 from kfeat.data.protocol import Protocol
 from kfeat.errors import DataError
 from kfeat.experiments.adapters import rows_for
@@ -21,7 +24,16 @@ from kfeat.kernels.base import Kernel
 from kfeat.kernels.distances import MAX_ROWS
 from kfeat.memory import check_memory
 from kfeat.own.candidates import Candidate, boosting_model, model_of, options_of
-from kfeat.own.facts import MOST_GAMMA, SAMPLE, DataFacts, gammas_of, scalings, targets_of
+from kfeat.own.facts import (
+    MOST_GAMMA,
+    SAMPLE,
+    DataFacts,
+    gammas_of,
+    parted,
+    scalings,
+    steps_of,
+    targets_of,
+)
 from kfeat.own.folds import MOST_FOLDS, Subsamples, at, enough_rows, folds_of, rarest_rows
 from kfeat.own.model import KernelModel
 from kfeat.own.paths import (
@@ -45,7 +57,7 @@ class Scorer:
     """The data of a search under each scaling, and the scores of candidates; only `test` uses test rows.
 
     What is learnt without labels (scaling, landmarks, directions) is learnt once, on all rows of a subsample,
-    not in each fold.
+    not in each fold. A metric is learnt in each fold, from its training rows.
     """
 
     def __init__(
@@ -68,6 +80,7 @@ class Scorer:
         self._metric = metric_of(metric, own.y_train, self._classes)
         chosen = None if cv is None else folds_of(cv, own.y_train, own.by, self._classes, seed)
         self.subsamples = Subsamples(own.y_train, self._classes, seed, chosen)
+        self._metrics: dict[Any, Any] = {}
         self._models: dict[tuple[Candidate | None, float, int | None], KernelModel] = {}
 
     def threads_for(self, n: int | None) -> threadpool_limits:
@@ -103,25 +116,58 @@ class Scorer:
         )
 
     def score(self, candidate: Candidate, n: int, values: Sequence[float]) -> dict[str, Any]:
-        """Return a candidate's scores on the folds at the best of these values of C (or alpha)."""
-        start = perf_counter()
+        """Return a candidate's scores on the folds at the best of these values of C (or alpha).
+
+        The seconds are those of the values, and `learning` is the time that its metric took when it was new.
+        """
         rows, splits = self.subsamples.folds(n)
-        data = self._under(candidate.scale)
-        X, y, values = data.X_train[rows], data.y_train[rows], sorted(values)
-        weights = at(data.weights, rows)
+        base, metric = parted(candidate.scale)
+        data = self._under(base)
+        y, weights, values = data.y_train[rows], at(data.weights, rows), sorted(values)
+        parts, learning = [(data.X_train[rows], splits)], {}
+        if metric:
+            turned, seconds = self._turned(base, metric, rows, splits)
+            parts, learning = [*zip(turned, ([f] for f in splits), strict=True)], {"learning": seconds}
+        start = perf_counter()
+        scores = [self._path(candidate, X, y, weights, values, folds) for X, folds in parts]
+        tried = min(part.shape[1] for part in scores)  # a path may end early
+        together = np.concatenate([part[:, :tried] for part in scores])
+        return best_column(together, values) | {"seconds": perf_counter() - start} | learning
+
+    def _turned(self, base: str, metric: Any, rows: Indices, splits: Any) -> tuple[list[Matrix], float]:
+        """Return a subsample for each fold, under a metric learnt on its training rows, and the seconds."""
+        key, data = (base, metric, len(rows)), self._under(base)
+
+        def learn(seen: Indices) -> Any:
+            labels, weights = Labels(data.y_train[seen], data.task), at(data.weights, seen)
+            return learn_metric(
+                transformer_of(metric), iter([data.X_train[seen].astype(np.float64)]), labels, weights
+            )
+
+        if key not in self._metrics:
+            start, jobs = perf_counter(), [delayed(learn)(rows[seen]) for seen, _ in splits]
+            with threadpool_limits(1):
+                metrics = Parallel(self._threads, prefer="threads")(jobs)
+            self._metrics[key] = metrics, perf_counter() - start
+        X, (metrics, seconds) = data.X_train[rows], self._metrics[key]
+        if not any(metric.round_ for metric in metrics):
+            raise DataError("no metric predicts better than none")
+        return [transformer.transform(X).astype(X.dtype) for transformer in metrics], seconds
+
+    def _path(
+        self, candidate: Candidate, X: Matrix, y: Any, weights: Any, values: Sequence[float], splits: Any
+    ) -> NDArray[np.float64]:
+        """Return the scores on the held-out rows of folds of X (n, d), (folds, values tried)."""
         scale = TargetScale.learn(candidate.target, y, weights)
         options = options_of(candidate, self._options)
         if candidate.exact:
             kernel, class_weight = self._kernel(candidate, X, weights), options.get("class_weight")
             more = self._metric, weights, scale, class_weight, self._threads
-            scores = exact_scores(kernel, candidate.kernel, X, y, values, splits, *more)
-        else:
-            Z = X if candidate.linear else self._features(candidate, X, weights)
-            if candidate.loss == "squares":
-                scores = ridge_scores(Z, y, values, splits, self._metric, weights, scale)
-            else:
-                scores = newton_scores(candidate.loss, Z, y, values, splits, options, self._metric, weights)
-        return best_column(scores, values) | {"seconds": perf_counter() - start}
+            return exact_scores(kernel, candidate.kernel, X, y, values, splits, *more)
+        Z = X if candidate.linear else self._features(candidate, X, weights)
+        if candidate.loss == "squares":
+            return ridge_scores(Z, y, values, splits, self._metric, weights, scale)
+        return newton_scores(candidate.loss, Z, y, values, splits, options, self._metric, weights)
 
     def _kernel(self, candidate: Candidate, X: Matrix, weights: Any) -> Kernel:
         """Return the kernel of a candidate with the bandwidth that rows and their weights give."""
@@ -236,4 +282,4 @@ def protocol_under(protocol: Protocol, scale: str, rows: int | None, n_train: in
     """Return a protocol with a scaling, or its "own", and with so many of its n_train training rows."""
     if rows is not None:
         protocol = protocol.model_copy(update={"split": protocol.split.with_rows(rows, n_train)})
-    return Protocol.model_validate(protocol.given() | ({} if scale == "own" else {"scale": scale}))
+    return Protocol.model_validate(protocol.given() | {"scale": steps_of(scale, protocol.scale)})

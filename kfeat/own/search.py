@@ -1,14 +1,15 @@
 """A search within a budget of wall time: candidates on growing subsamples, then the test rows, once.
 
 A candidate goes up a rung, to three times as many rows, once it is among the best third of its kind (exact
-methods or maps) on its rung. No rung waits until another is full, so there is a best candidate at any time
-(Li et al., "A system for massively parallel hyperparameter tuning", MLSys 2020, Algorithm 2). Optuna's own
-pruner drops a candidate that does not go up at once; here it can go up later.
+methods, maps or random binning) on its rung. No rung waits until another is full, so there is a best
+candidate at any time (Li et al., "A system for massively parallel hyperparameter tuning", MLSys 2020,
+Algorithm 2). Optuna's own pruner drops a candidate that does not go up at once; here it can go up later.
 
-A linear model comes first, so that there is always a model; then the advice of the study of maps and the
-config's own methods. Optuna's TPE draws exact methods for the first rung. Maps that approximate the best of
-them are tried on the rungs above, and finally steps around the best candidate: more features, also on a third
-of the rows. Optuna's study keeps all that was scored, so that the same command goes on.
+A linear model comes first, so that there is always a model; then random binning, the advice of the study of
+maps and the config's own methods. Optuna's TPE draws exact methods for the first rung. Maps that approximate
+the best of them are tried on the rungs above, the best of each kind behind a learnt metric, and finally steps
+around the best candidate: more features, also on a third of the rows. Optuna's study keeps all that was
+scored, so that the same command goes on.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,23 +30,27 @@ from kfeat.own.candidates import (
     STEP,
     Candidate,
     advised,
+    at_first_size,
+    binnings,
     larger_maps,
     linear_model,
     maps_of,
     neighbours,
     own_candidates,
     path_of,
+    with_metric,
 )
 from kfeat.own.cost import like
 from kfeat.own.draws import draw, drawn, first_entries
-from kfeat.own.facts import DataFacts
+from kfeat.own.facts import DataFacts, parted
 from kfeat.own.log import ScoreLog, row_of, score_key, scored_of, tested_key
 from kfeat.own.result import ETA, Row, Scored, SearchResult, slack, winner
-from kfeat.own.rungs import Step, leaders, next_up, rungs
+from kfeat.own.rungs import KINDS, Step, leaders, next_up, rungs
 from kfeat.own.scorer_process import LocalScorer
 
 MOST_OWN = 3  # of the config's own candidates
 MOST = 200  # candidates of one search
+LEAST = 1_500  # rows of the first candidate behind a learnt metric, or more
 STALE = 15  # candidates in a row without a better one after which the search ends
 GAIN = 0.04  # share of the slack that counts as better
 
@@ -77,7 +82,7 @@ class Search:
         own, linear = own_candidates(kernels, maps, facts, MOST_OWN), linear_model(facts)
         self._sizes = rungs(facts.n_train, facts.rarest)
         self._score(linear, self._sizes[0], end=budget.linear_end)
-        self._candidates([*advised(facts, budget.limit), *own])
+        self._candidates([*binnings(facts, linear.scale), *advised(facts, budget.limit), *own])
         best = budget.best()
         if best is None:
             reasons = {method.reason for method in self._log.scored()} or {
@@ -124,7 +129,7 @@ class Search:
         n_first = min(len(first_entries(facts)) + len(first_entries(facts, "own")), MOST)
         budget, study = self._budget, self._log.study
         budget.begin_candidates()
-        stale, new, top = 0, drawn(study), -inf
+        stale, new, top, turn = 0, drawn(study), -inf, True
         while budget.searches and stale < STALE:
             scored, best = self._log.scored(), budget.best()
             if best and best.score > top + GAIN * slack(facts.metric, best.score):
@@ -134,24 +139,61 @@ class Search:
             waiting = [candidate for candidate in first if candidate not in known]
             waiting = [candidate for candidate in waiting if budget.begins(candidate, rows[candidate])]
             begun = new >= n_first or budget.first_are_over
-            up = next_up(scored, sizes, budget.fits) or self._next_map(scored)
-            if up is not None and begun:
+            quick = next_up(scored, sizes, budget.fits, False) or self._next_metric(scored)
+            slow = next_up(scored, sizes, budget.fits, True) or self._next_map(scored)
+            step = self._next_step(best, scored) if best and begun else None
+            up = quick or (None if step and turn else slow)
+            if begun and up:
+                turn = True
                 self._score(*up)
             elif waiting and new >= min(MOST, 1):  # after the first one; with a row for each landmark
                 self._score(waiting[0], rows[waiting[0]])
             elif new >= MOST:
                 return
             else:
+                turn = False
                 exact = next((method.candidate for method in scored if method.candidate.exact), None)
                 draws = budget.begins(exact, sizes[0]) if exact else budget.begins_a_kind()
-                step = best and begun and self._next_step(best, scored)
-                if step and (new % 2 or not draws):
+                if step and (new % 2 or slow or not draws):
                     self._score(*step)
                 elif draws:
                     draw(study, facts, lambda candidate: self._score(candidate, sizes[0]))
                 else:
                     return
                 new, stale = new + 1, stale + (new >= n_first)
+
+    def _next_metric(self, scored: Sequence[Scored]) -> Step | None:
+        """Return the best of the two best kinds behind a learnt metric, on as many rows.
+
+        The best of all goes up as far as it can before. The first metric is on few rows, since its time tells
+        that of others. All follow the scaling of the best, so that a metric is learnt once.
+        """
+        facts, budget = self._facts, self._budget
+        few = next((n for n in self._sizes if n >= LEAST), self._sizes[-1])
+        kin = [[method for method in scored if method.candidate.kind == kind] for kind in KINDS]
+        plain = [winner(method for method in kind if not parted(method.candidate.scale)[1]) for kind in kin]
+        best = sorted(filter(None, plain), key=lambda method: -method.score)[:2]
+        if not best or best[0].n < few:
+            return None
+        above = next((n for n in self._sizes if n > best[0].n), None)
+        tried = {(method.candidate, method.n) for method in scored}
+        goes_up = above and not best[0].has_enough_rows and (best[0].candidate, above) not in tried
+        if above and goes_up and budget.fits(best[0], above):
+            return best[0].candidate, above, best[0]
+        best = [method for method in best if method.n >= best[0].n // ETA]
+        behind = [with_metric(method.candidate, best[0].candidate.scale, facts) for method in best]
+        metrics = [method for method in scored if parted(method.candidate.scale)[1]]
+        if not metrics:
+            small = [at_first_size(candidate) for candidate in behind[0]]
+            return (small[0], few, None) if small and budget.begins(small[0], few) else None
+        done = {(m.candidate.kind, parted(m.candidate.scale)[1], m.n) for m in metrics}
+        for method, candidates in zip(best, behind, strict=True):
+            for candidate in candidates:
+                since = budget.behind_metric(method, candidate)
+                new = (candidate.kind, parted(candidate.scale)[1], method.n) not in done
+                if new and method.n >= few and budget.fits(since, method.n, method is best[0]):
+                    return candidate, method.n, since
+        return None
 
     def _next_map(self, scored: Sequence[Scored]) -> Step | None:
         """Return a map for one of the best exact methods, where one is missing, on the second rung or above.
@@ -168,7 +210,7 @@ class Search:
             (method.n for method in scored if method.candidate.exact and not method.reason), default=second
         )
         for n in [n for n in reversed(sizes) if n >= min(reached, second)]:
-            for method, D in product(leaders(scored, n, exact=True), (SIZE, FIRST_SIZE)):
+            for method, D in product(leaders(scored, n, "exact"), (SIZE, FIRST_SIZE)):
                 for candidate in maps_of(method.candidate, self._facts, max(n, second), D):
                     if not any(begun.values()):
                         return maps_of(method.candidate, self._facts, second, FIRST_SIZE)[0], second, None

@@ -29,6 +29,7 @@ from kfeat.kernels.base import Estimator
 from kfeat.kernels.operands import canonical
 from kfeat.own.candidates import BOOSTING, Candidate, boosting_model, model_of
 from kfeat.own.cv_results import cv_results, params_of
+from kfeat.own.facts import steps_of
 from kfeat.own.folds import at, enough_rows
 from kfeat.own.frames import CODED, as_dense, as_targets, frame_of
 from kfeat.own.model import KernelModel, without_zeros
@@ -109,6 +110,7 @@ class KernelEstimator(Estimator):
             model = self._without_search()
         with warnings.catch_warnings():  # about redundant landmarks, which the search allows
             warnings.simplefilter("ignore", np.exceptions.RankWarning)
+            warnings.filterwarnings("ignore", "LearntMetric: no metric")  # of all rows, though of folds
             model.set_params(coding=coding)
             parts = (part if part is None else _safe_indexing(part, rows) for part in (X, y, sample_weight))
             self.model_ = model.fit(*parts)
@@ -219,7 +221,7 @@ class KernelEstimator(Estimator):
         raw = Raw("the data", self._task, {"train": Part(X, y)})
 
         def data(scale: str) -> Dataset:
-            protocol = Protocol.model_validate({} if scale == "own" else {"scale": scale})
+            protocol = Protocol.model_validate({"scale": steps_of(scale)})
             rows = learn(raw, protocol, np.arange(len(y)), None, weights).rows(X)
             parts = rows, y, rows[:0], y[:0]
             more = {"label_names": tuple(names), "by": by, "weights": weights}

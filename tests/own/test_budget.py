@@ -38,7 +38,7 @@ def test_a_budget_holds_at_any_load_with_the_training_of_the_best(load, budget, 
     assert 0.5 * budget < asked.now <= 1.05 * budget
     assert asked.longest <= 0.26 * budget
     if (load, budget, process) == (1.0, 60.0, True):
-        assert result.best.candidate.D >= 4096
+        assert result.best.candidate.D >= 2048
 
 
 def test_a_winner_that_takes_longer_than_the_budget_gives_way(monkeypatch):

@@ -101,14 +101,15 @@ CORNERS = np.random.default_rng(0).random((300, 16))
 
 @pytest.mark.parametrize("boosted", [True, False])
 def test_boosting_is_preferred_only_where_it_is_ahead(boosted, tmp_path):
-    """Trees are right about corners, and behind a linear model about a sum."""
-    X = CORNERS
-    y = np.where((X[:, 0] > 0.5) ^ (X[:, 1] > 0.4) if boosted else X.sum(axis=1) > 8, "a", "b")
+    """Trees find corners among many columns, and are behind a linear model about a sum."""
+    X = np.random.default_rng(0).random((600, 30))
+    corners = (X[:, 0] > 0.5) ^ ((X[:, 1] > 0.4) & (X[:, 2] > 0.3))
+    y = np.where(corners if boosted else X.sum(axis=1) > 15, "a", "b")
     model = KernelClassifier(budget=20, prefer="boosting", n_jobs=1).fit(X, y)
     assert (model.search_.ahead > 0) == boosted
     assert ("HistGradientBoosting" in repr(model.model_.solver)) == boosted
     assert ("HistGradientBoosting" in model.best_params_["solver"]) == boosted
-    assert model.predict_proba(X).shape == (300, 2)
+    assert model.predict_proba(X).shape == (600, 2)
     model.save(tmp_path / "m")
     assert (kfeat.load_model(tmp_path / "m").predict(X) == model.predict(X)).all()
 

@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold, TimeSeriesSplit, cross_val_score
 from sklearn.preprocessing import StandardScaler
 
 from kfeat.own import paths
-from kfeat.own.paths import kernel_ridge_scores, newton_scores, seen_moments
+from kfeat.own.paths import kernel_ridge_scores, newton_scores, ridge_scores, seen_moments
 from kfeat.own.scoring import metric_of
 from kfeat.solvers import newton_method
 from kfeat.solvers.base import TargetScale
@@ -82,3 +84,15 @@ def test_the_moments_of_training_rows_are_theirs_however_the_folds_lie(cutter, f
         assert found.n == expected.n
         assert np.allclose(found.xx, expected.xx)
         assert np.allclose(found.xy, expected.xy)
+
+
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(3).uniform(0.5, 2, 300)])
+def test_scores_of_wide_sparse_features_are_those_of_the_same_features_dense(weights):
+    rng = np.random.default_rng(0)
+    dense = rng.standard_normal((300, 1100)) * (rng.random((300, 1100)) < 0.02)
+    y = dense[:, :5].sum(axis=1) + 0.1 * rng.standard_normal(300)
+    metric = metric_of("neg_root_mean_squared_error", y, False)
+    splits = list(KFold(3).split(dense))
+    more = splits, metric, weights, TargetScale.learn("none", y, weights)
+    sparse_scores, dense_scores = (ridge_scores(Z, y, [1.0, 10.0], *more) for Z in (csr_array(dense), dense))
+    assert_allclose(sparse_scores, dense_scores, rtol=1e-3)

@@ -63,3 +63,31 @@ def test_a_scorer_of_chosen_folds_uses_them_on_fewer_rows(monkeypatch):
         "score", 1e9, candidate=Candidate("own", {"name": "linear"}, None, "logistic"), n=100, values=[1.0]
     )
     assert answer["score"] > 0.9
+
+
+def test_a_metric_is_learnt_in_each_fold_from_its_training_rows_once(monkeypatch):
+    labels = (np.sin(3 * X[:, 0]) > 0).astype(int)
+
+    def data(scale):
+        return Dataset("toy", X, labels, X[:0], labels[:0], "classification", "", False)
+
+    seen, own = [], scorer_module.learn_metric
+
+    def learn(metric, blocks, *rest):
+        rows = list(blocks)
+        seen.append({row.tobytes() for row in rows[0]})
+        return own(metric, iter(rows), *rest)
+
+    monkeypatch.setattr(scorer_module, "learn_metric", learn)
+    scorer = Scorer(data, 0, 1)
+    kernel, grids = {"name": "laplacian", "gamma": 0.5}, {"name": "random_binning", "n_components": 32}
+    for feature_map in (grids, None):
+        candidate = Candidate("own, learnt_metric", kernel, feature_map, "squared_hinge")
+        told = scorer.score(candidate, 400, [1.0, 0.1])
+        assert told["score"] > 0.8
+        assert told["learning"] > 0
+    rows, folds = scorer.subsamples.folds(400)
+    assert [{row.tobytes() for row in X[rows[train]]} for train, _ in folds] == seen
+    labels[:] = np.random.default_rng(0).integers(0, 2, 400)
+    noise = LocalScorer(Scorer(data, 0, 1)).ask("score", inf, candidate=candidate, n=400, values=[1.0])
+    assert "no metric predicts better than none" in noise["failed"]

@@ -173,7 +173,7 @@ def test_a_small_map_is_tried_where_there_is_no_time_for_a_larger_one(monkeypatc
     at, told = Simulated(monkeypatch, 1.0, True), Simulated.training
     at.capped = False
     at.training = lambda candidate, n: told(at, candidate, n) * (5 if candidate.D else 1)
-    Search(at, None, 10.0, 0).run()
+    Search(at, None, 20.0, 0).run()
     sizes = {one.D for _, one, _ in at.asked if one and one.map and one.map["name"] == "orf"}
     assert 256 in sizes
     assert max(sizes) < 1024
