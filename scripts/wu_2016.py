@@ -134,8 +134,8 @@ def figure_config(data: str, dataset: str, protocol: str, repeats: int, most: in
         f"repeats: {repeats}",
         f"exact_repeats: {repeats}",
         "figure: {kind: curves, y: [accuracy], rows: [dataset], log: [x], join: [kernel.gamma, "
-        "kernel.bandwidth, solver.alpha, solver.cell_size, solver.tol, solver.max_iter, solver.fit_intercept], "
-        "x_title: R}",
+        "kernel.bandwidth, solver.alpha, solver.cell_size, solver.tol, solver.max_iter, "
+        "solver.fit_intercept], x_title: R}",
         "reported:",
         "  files:",
     ]
