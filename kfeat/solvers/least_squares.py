@@ -34,7 +34,13 @@ from kfeat.solvers.linear import LinearSolver, largest_score
 from kfeat.solvers.moments import Intercept, Moments, ridge, sum_of
 from kfeat.solvers.newton_system import LARGE, WIDE, cholesky, is_wide
 from kfeat.solvers.ridge_errors import check_rows, fold_errors, leave_one_out_errors, rounds_of_folds
-from kfeat.solvers.sparse_system import MOST_STEPS, RESIDUAL, ridge_path_of_sparse, ridges_of_sparse
+from kfeat.solvers.sparse_system import (
+    MOST_STEPS,
+    RESIDUAL,
+    held_out_values,
+    ridge_path_of_sparse,
+    ridges_of_sparse,
+)
 
 BLOCK_VALUES = 2**22  # kernel values at a time while predicting
 FOLD_RESIDUAL, FOLD_STEPS = 1e-3, 300  # of conjugate gradients in a fold: errors need three digits
@@ -272,7 +278,7 @@ class LeastSquaresCV(LinearSolver):
         return self._train(total, fold_errors(folds, self.alphas_, self.fit_intercept), start)
 
     def _fit_sparse(self, X: Any, y: NDArray[np.float64], weights: Any) -> Self:
-        """Choose alpha and train on a wide CSR matrix; one run of a fold has all alphas.
+        """Choose alpha and train on a wide CSR matrix; one run of a fold has all alphas and classes.
 
         An alpha whose system is not solved in FOLD_STEPS is not chosen: its solution is that of a larger one.
         """
@@ -287,19 +293,27 @@ class LeastSquaresCV(LinearSolver):
         self.alphas_ = self._alphas()
         errors = np.zeros(len(self.alphas_))
         for k in range(size):
-            seen, held_out = fold != k, fold == k
-            c = None if weights is None else weights[seen]
-            for own in y.reshape(n, -1).T:
-                W, b, solved, _ = ridge_path_of_sparse(
-                    X[seen], own[seen], c, self.alphas_, self.fit_intercept, FOLD_RESIDUAL, FOLD_STEPS
-                )
-                residuals = own[held_out, None] - X[held_out] @ W.T - b
-                of_held_out = None if weights is None else weights[held_out]
-                errors += np.average(residuals**2, axis=0, weights=of_held_out)
-                errors[~solved] = np.inf
+            errors += self._held_out_errors(X, y, weights, fold == k)
         self.cv_errors_ = errors / size
         self.alpha_ = float(self.alphas_[np.argmin(self.cv_errors_)])
         return train_sparse(self, X, y, weights, self.alpha_, start)
+
+    def _held_out_errors(
+        self, X: Any, y: NDArray[np.float64], weights: Any, held_out: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Return for each alpha the mean squared error of rows under the fit of the others, or infinity."""
+        seen = ~held_out
+        c, of_held_out = (None, None) if weights is None else (weights[seen], weights[held_out])
+        how = c, self.alphas_, self.fit_intercept
+        steps = FOLD_RESIDUAL, FOLD_STEPS
+        if y.ndim == 1:
+            W, b, solved, _ = ridge_path_of_sparse(X[seen], y[seen], *how, *steps)
+            squares = (y[held_out, None] - X[held_out] @ W.T - b) ** 2
+        else:
+            values, converged = held_out_values(X[seen], y[seen], *how, X[held_out], *steps)
+            squares = ((y[held_out] - values) ** 2).sum(axis=2).T
+            solved = np.array([all_classes.all() for all_classes in converged])
+        return np.where(solved, np.average(squares, axis=0, weights=of_held_out), np.inf)
 
     def _alphas(self) -> NDArray[np.float64]:
         return geometric_grid(self.alpha_min, self.alpha_max, self.alpha_factor)
