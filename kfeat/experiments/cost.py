@@ -114,7 +114,7 @@ def work_of(row: Row, shape: Shape | None = None) -> Work:
     n, classes = shape.n_train, len(shape.classes)
     return Work(
         kind=(row["dataset"], kernel, *method),
-        n=min(measure.get("n_rows") or n, n),
+        n=min(measure.get("n_rows") or solver.get("rows") or n, n),
         rows=n + shape.n_test,
         d=shape.n_features,
         D=None if exact else _columns(feature_map or {"n_components": shape.n_features}, shape.n_features),

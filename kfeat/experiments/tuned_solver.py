@@ -228,7 +228,8 @@ class TunedSolver(Solver):
             )
             score = float(solver.fit(X, y).cv_scores_.mean(axis=0).max())
         elif self.solver in RIDGES:
-            solver = RIDGES[self.solver](*ends, folds=FOLDS, random_state=seed).fit(X, y)
+            solver = RIDGES[self.solver](*ends, folds=FOLDS, random_state=seed)
+            solver = solver.fit(X, y) if self.rows is None else solver.choose(X, y)
             score = 1 - float(solver.cv_errors_.min()) / _variance(solver, y)
         elif self.solver in KERNEL_RIDGES:
             grid_search = model_selection.GridSearchCV(

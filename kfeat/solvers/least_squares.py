@@ -231,7 +231,9 @@ class LeastSquaresCV(LinearSolver):
         X, y, weights = self._check_weighted(X, y, sample_weight)
         y = targets_of(self, y)
         if is_wide(X):
-            return self._fit_sparse(X, y, weights)
+            start = perf_counter()
+            alpha = self._choose_sparse(X, y, weights)
+            return train_sparse(self, X, y, weights, alpha, start)
         aligned = [y] if weights is None else [y, weights]
         if isinstance(X, Batches):
             return self._fit_folds(X.each(lambda *rows: rows, *aligned))
@@ -277,8 +279,17 @@ class LeastSquaresCV(LinearSolver):
         total, self.alphas_ = sum_of(folds), self._alphas()
         return self._train(total, fold_errors(folds, self.alphas_, self.fit_intercept), start)
 
-    def _fit_sparse(self, X: Any, y: NDArray[np.float64], weights: Any) -> Self:
-        """Choose alpha and train on a wide CSR matrix; one run of a fold has all alphas and classes.
+    @finite
+    def choose(self, X: Any, y: Any) -> Self:
+        """Choose alpha as `fit` does; on a wide CSR matrix nothing is trained."""
+        X, y, _ = self._check_weighted(X, y, None)
+        if not is_wide(X):
+            return self.fit(X, y if self.task == "regression" else self.classes_[y])
+        self._choose_sparse(X, targets_of(self, y), None)
+        return self
+
+    def _choose_sparse(self, X: Any, y: NDArray[np.float64], weights: Any) -> float:
+        """Return the chosen alpha on a wide CSR matrix; one run of a fold has all alphas and classes.
 
         An alpha whose system is not solved in FOLD_STEPS is not chosen: its solution is that of a larger one.
         """
@@ -287,7 +298,7 @@ class LeastSquaresCV(LinearSolver):
                 f"{type(self).__name__}: leaving one out takes up to {WIDE:,} sparse features, got "
                 f"{X.shape[1]:,}: give folds"
             )
-        start, size, n = perf_counter(), self.folds, len(y)
+        size, n = self.folds, len(y)
         check_rows(type(self).__name__, n, size)
         fold = rounds_of_folds(n, size, np.random.default_rng(int(self.random_state or 0)))[:n]
         self.alphas_ = self._alphas()
@@ -296,7 +307,7 @@ class LeastSquaresCV(LinearSolver):
             errors += self._held_out_errors(X, y, weights, fold == k)
         self.cv_errors_ = errors / size
         self.alpha_ = float(self.alphas_[np.argmin(self.cv_errors_)])
-        return train_sparse(self, X, y, weights, self.alpha_, start)
+        return self.alpha_
 
     def _held_out_errors(
         self, X: Any, y: NDArray[np.float64], weights: Any, held_out: NDArray[np.bool_]

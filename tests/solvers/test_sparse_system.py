@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array, random_array
+from sklearn.base import clone
 from sklearn.linear_model import Ridge as Reference
 
 from kfeat.errors import ParameterError
@@ -95,6 +96,16 @@ def test_classes_that_share_the_passes_choose_as_all_columns_do(monkeypatch):
         )
         np.testing.assert_allclose(sparse.cv_errors_, full.cv_errors_, rtol=1e-2)
         assert sparse.alpha_ == full.alpha_
+
+
+@pytest.mark.parametrize("solver", [RidgeCV(alpha_min=1e-2), RidgeClassifierCV(alpha_min=1e-2)])
+def test_a_choice_alone_is_that_of_a_fit(solver):
+    y = TARGETS if solver.task == "regression" else LABELS + 5
+    for rows in (Z, Z[:, :50]):
+        chosen, fitted = clone(solver).choose(rows, y), clone(solver).fit(rows, y)
+        assert_array_equal(chosen.cv_errors_, fitted.cv_errors_)
+        assert chosen.alpha_ == fitted.alpha_
+        assert hasattr(chosen, "coef_") == (rows is not Z)
 
 
 def test_values_of_held_out_rows_are_those_of_each_target_alone(monkeypatch):
