@@ -92,7 +92,7 @@ def solution(K, Y, alpha):
 
 
 def cells(Z, first):
-    """Return the mean number of cells of a grid that hold rows, and the mean of n over the most rows of one."""
+    """Return the mean number of cells of a grid that hold rows, and of n over the most rows of one."""
     counts = np.bincount(Z.indices, minlength=Z.shape[1])
     largest = np.maximum.reduceat(counts, first[:-1])
     return {"bins": np.diff(first).mean(), "kappa": (Z.shape[0] / largest).mean()}
