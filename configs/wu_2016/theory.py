@@ -29,8 +29,8 @@ SPLIT = {"kind": "sample", "n_train": 4000, "n_test": 2000, "seed": 0}
 class Solution:
     """Measures the solution of ridge regression on a map's features by the exact one, and the map's cells.
 
-    The objective is F(f) = sum_i (y_i - f(x_i))^2 + alpha ||f||^2 with centred y, and its least value
-    alpha y' (K + alpha I)^-1 y, for K of the kernel or of the features. `gap` is (F_R - F) / F, and
+    The objective is F(f) = sum_i (y_i - f(x_i))^2 + alpha ||f||^2 with centred y, summed over the columns of
+    y. Its least value is alpha y' (K + alpha I)^-1 y for the kernel. `gap` is (F_R - F) / F, and
     `prediction` ||f_R - f|| / ||f|| on held-out rows. Sparse features also have `bins`, the mean number of
     cells of a grid that hold rows, and `kappa`, the mean inverse of the largest share of the rows in one.
 
@@ -49,15 +49,19 @@ class Solution:
         np.testing.assert_array_equal(X, rows)
         Z = feature_map.fit(X).transform(X)
         Z_held_out = feature_map.transform(held_out)
-        K = Z @ Z.T
-        K = K.toarray() if issparse(K) else K
+        product = Z.T @ Z if Z.shape[1] < Z.shape[0] else Z @ Z.T
+        product = product.toarray() if issparse(product) else product
         numbers = cells(Z, feature_map.first_) if issparse(Z) else {}
         exact = exact_solutions(self.data, feature_map.kernel.gamma)
         for end, alpha in ALPHAS.items():
-            a, least = solution(K, Y, alpha)
+            w = (
+                solution(product, Z.T @ Y, alpha)
+                if len(product) < len(Y)
+                else Z.T @ solution(product, Y, alpha)
+            )
             F, f = exact[end]
-            values = Z_held_out @ (Z.T @ a)
-            numbers[f"gap{end}"] = least / F - 1
+            values = Z_held_out @ w
+            numbers[f"gap{end}"] = (np.sum((Y - Z @ w) ** 2) + alpha * np.sum(w**2)) / F - 1
             numbers[f"prediction{end}"] = np.linalg.norm(values - f) / np.linalg.norm(f)
         return {name: float(number) for name, number in numbers.items()}
 
@@ -80,15 +84,14 @@ def exact_solutions(name, gamma):
     K, K_held_out = kernel(X), kernel(held_out, X)
     found = {}
     for end, alpha in ALPHAS.items():
-        a, least = solution(K, Y, alpha)
-        found[end] = least, K_held_out @ a
+        a = solution(K, Y, alpha)
+        found[end] = alpha * np.vdot(Y, a), K_held_out @ a
     return found
 
 
-def solution(K, Y, alpha):
-    """Return a with (K + alpha I) a = Y, and the least objective, summed over targets."""
-    a = cho_solve(cho_factor(K + alpha * np.eye(len(K)), overwrite_a=True), Y)
-    return a, alpha * np.vdot(Y, a)
+def solution(A, B, alpha):
+    """Return the solution of (A + alpha I) x = B."""
+    return cho_solve(cho_factor(A + alpha * np.eye(len(A)), overwrite_a=True), B)
 
 
 def cells(Z, first):
