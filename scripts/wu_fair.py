@@ -114,13 +114,15 @@ def chosen(rows: list[dict[str, Any]]) -> dict[tuple[str, str, str, int], tuple[
 
 def fair_config(rows: list[dict[str, Any]]) -> str:
     """Return the methods, each with what it chose; a data set is written out once."""
+    at_end = sum(row["learnt"]["solver"]["at_end"] > 0 for row in rows)
     values, lines = (
         chosen(rows),
         [
             "# Wu et al. 2016, the fair comparison of fair_plan.md: each method with the gamma and the "
             "alpha that it chose",
             "# (fair_choices.yaml). Its answers are in results/wu_2016/fair.md. scripts/wu_fair.py wrote "
-            "this.",
+            f"this. {at_end} of {len(rows)}",
+            "# choices lie at an end of what was tried.",
             'title: "Fair comparison: every method with its own sigma and alpha"',
             "publish: rows",
             f"repeats: {REPEATS}",

@@ -114,12 +114,13 @@ def test_the_choices_are_those_of_the_plan():
 def test_the_middle_choice_is_taken_with_both_its_values():
     def row(repeat, gamma, alpha):
         of = {"name": "nystrom", "n_components": 1024}
-        learnt = {"solver": {"gamma": gamma, "alpha": alpha}}
+        learnt = {"solver": {"gamma": gamma, "alpha": alpha, "at_end": float(alpha == 100)}}
         return {"dataset": "mnist", "kernel": {"name": "laplacian"}, "solver": {"map": of}, "learnt": learnt}
 
     rows = [row(0, 1.0, 100.0), row(1, 4.0, 0.1), row(2, 1.0, 0.01)]
     assert wu_fair.chosen(rows) == {("mnist", "laplacian", "nystrom", 1024): (1.0, 100.0)}
     config = wu_fair.fair_config(rows)
     assert "n_components: [1024, 2048]}" in config
+    assert "1 of 3" in config
     assert "gamma: 1}" in config
     assert "alpha: 100}" in config
