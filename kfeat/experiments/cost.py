@@ -44,8 +44,8 @@ class Work(NamedTuple):
     is None for an exact kernel solver, whose largest problem of two classes has `pair` rows. A measure draws
     its map `draws` times. Gram matrices of the n rows are kept if `gram` is true, and `cache` bytes of kernel
     values at most. `kind` names the data, kernel, map and solver or measure, and ends with "search"
-    where the solver is trained for each of many choices, on `chosen` rows. `bytes` is the size of a number that
-    the solver is given.
+    where the solver is trained for each of many choices, on `chosen` rows. `bytes` is the size of a number
+    that the solver is given.
     """
 
     kind: tuple[str, ...]
