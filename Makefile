@@ -89,6 +89,7 @@ check: $(READY)  ## the scoreboard: every printed number and claim of the papers
 # The texts that configs quote come before the tables that show them, and these before the pages that show the tables.
 pages: $(READY)  ## make all pages of results/ and docs/ anew from the published rows; ALL=1 also draws every figure
 	$(BIN)/python -m scripts.study answers $(if $(ALL),--all)
+	$(BIN)/python -m scripts.wu_answers
 	$(BIN)/python -m scripts.readme
 	$(BIN)/python -m scripts.redraw $(if $(ALL),--all)
 	$(BIN)/python -m scripts.readme

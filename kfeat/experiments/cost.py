@@ -45,8 +45,8 @@ class Work(NamedTuple):
     is None for an exact kernel solver, whose largest problem of two classes has `pair` rows. A measure draws
     its map `draws` times. Gram matrices of the n rows are kept if `gram` is true, and `cache` bytes of kernel
     values at most. `kind` names the data, kernel, map and solver or measure, and ends with "search"
-    where the solver is trained for each of many choices. `bytes` is the size of a number that the solver is
-    given.
+    where the solver is trained for each of many choices, on `chosen` rows. `bytes` is the size of a number
+    that the solver is given.
     """
 
     kind: tuple[str, ...]
@@ -63,6 +63,7 @@ class Work(NamedTuple):
     cache: float = inf
     on_disk: bool = False
     bytes: int = 4
+    chosen: int | None = None
 
 
 def estimates(
@@ -128,6 +129,7 @@ def work_of(row: Row, shape: Shape | None = None) -> Work:
         cache=1e6 * (solver.get("cache_mb") or inf),
         on_disk=row.get("memory") == "out_of_core",
         bytes=8 if (row.get("protocol") or {}).get("dtype") == "float64" else 4,
+        chosen=min(solver["rows"], n) if solver.get("rows") else None,
     )
 
 
@@ -181,7 +183,10 @@ def formula(work: Work) -> float:
     """Return the seconds on one core from the sizes alone, correct to a factor of ten."""
     n, d, D = work.n, work.d, work.D
     if work.kind[4:]:
-        return SEARCHES * formula(work._replace(kind=work.kind[:4]))
+        plain = work._replace(kind=work.kind[:4])
+        if work.chosen is None:
+            return SEARCHES * formula(plain)
+        return SEARCHES * formula(plain._replace(n=work.chosen)) + formula(plain)
     if D is None:
         return TRIAL + 7e-10 * d * n * min(n, LIBSVM_ROWS)
     mapping = 1e-9 * n * D * sqrt(d)  # between maps that multiply by a d x D matrix and those by FFTs

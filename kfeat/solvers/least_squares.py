@@ -34,7 +34,13 @@ from kfeat.solvers.linear import LinearSolver, largest_score
 from kfeat.solvers.moments import Intercept, Moments, ridge, sum_of
 from kfeat.solvers.newton_system import LARGE, WIDE, cholesky, is_wide
 from kfeat.solvers.ridge_errors import check_rows, fold_errors, leave_one_out_errors, rounds_of_folds
-from kfeat.solvers.sparse_system import MOST_STEPS, RESIDUAL, ridge_path_of_sparse, ridges_of_sparse
+from kfeat.solvers.sparse_system import (
+    MOST_STEPS,
+    RESIDUAL,
+    held_out_values,
+    ridge_path_of_sparse,
+    ridges_of_sparse,
+)
 
 BLOCK_VALUES = 2**22  # kernel values at a time while predicting
 FOLD_RESIDUAL, FOLD_STEPS = 1e-3, 300  # of conjugate gradients in a fold: errors need three digits
@@ -225,7 +231,9 @@ class LeastSquaresCV(LinearSolver):
         X, y, weights = self._check_weighted(X, y, sample_weight)
         y = targets_of(self, y)
         if is_wide(X):
-            return self._fit_sparse(X, y, weights)
+            start = perf_counter()
+            alpha = self._choose_sparse(X, y, weights)
+            return train_sparse(self, X, y, weights, alpha, start)
         aligned = [y] if weights is None else [y, weights]
         if isinstance(X, Batches):
             return self._fit_folds(X.each(lambda *rows: rows, *aligned))
@@ -271,8 +279,17 @@ class LeastSquaresCV(LinearSolver):
         total, self.alphas_ = sum_of(folds), self._alphas()
         return self._train(total, fold_errors(folds, self.alphas_, self.fit_intercept), start)
 
-    def _fit_sparse(self, X: Any, y: NDArray[np.float64], weights: Any) -> Self:
-        """Choose alpha and train on a wide CSR matrix; one run of a fold has all alphas.
+    @finite
+    def choose(self, X: Any, y: Any) -> Self:
+        """Choose alpha as `fit` does; on a wide CSR matrix nothing is trained."""
+        X, y, _ = self._check_weighted(X, y, None)
+        if not is_wide(X):
+            return self.fit(X, y if self.task == "regression" else self.classes_[y])
+        self._choose_sparse(X, targets_of(self, y), None)
+        return self
+
+    def _choose_sparse(self, X: Any, y: NDArray[np.float64], weights: Any) -> float:
+        """Return the chosen alpha on a wide CSR matrix; one run of a fold has all alphas and classes.
 
         An alpha whose system is not solved in FOLD_STEPS is not chosen: its solution is that of a larger one.
         """
@@ -281,25 +298,33 @@ class LeastSquaresCV(LinearSolver):
                 f"{type(self).__name__}: leaving one out takes up to {WIDE:,} sparse features, got "
                 f"{X.shape[1]:,}: give folds"
             )
-        start, size, n = perf_counter(), self.folds, len(y)
+        size, n = self.folds, len(y)
         check_rows(type(self).__name__, n, size)
         fold = rounds_of_folds(n, size, np.random.default_rng(int(self.random_state or 0)))[:n]
         self.alphas_ = self._alphas()
         errors = np.zeros(len(self.alphas_))
         for k in range(size):
-            seen, held_out = fold != k, fold == k
-            c = None if weights is None else weights[seen]
-            for own in y.reshape(n, -1).T:
-                W, b, solved, _ = ridge_path_of_sparse(
-                    X[seen], own[seen], c, self.alphas_, self.fit_intercept, FOLD_RESIDUAL, FOLD_STEPS
-                )
-                residuals = own[held_out, None] - X[held_out] @ W.T - b
-                of_held_out = None if weights is None else weights[held_out]
-                errors += np.average(residuals**2, axis=0, weights=of_held_out)
-                errors[~solved] = np.inf
+            errors += self._held_out_errors(X, y, weights, fold == k)
         self.cv_errors_ = errors / size
         self.alpha_ = float(self.alphas_[np.argmin(self.cv_errors_)])
-        return train_sparse(self, X, y, weights, self.alpha_, start)
+        return self.alpha_
+
+    def _held_out_errors(
+        self, X: Any, y: NDArray[np.float64], weights: Any, held_out: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
+        """Return for each alpha the mean squared error of rows under the fit of the others, or infinity."""
+        seen = ~held_out
+        c, of_held_out = (None, None) if weights is None else (weights[seen], weights[held_out])
+        how = c, self.alphas_, self.fit_intercept
+        steps = FOLD_RESIDUAL, FOLD_STEPS
+        if y.ndim == 1:
+            W, b, solved, _ = ridge_path_of_sparse(X[seen], y[seen], *how, *steps)
+            squares = (y[held_out, None] - X[held_out] @ W.T - b) ** 2
+        else:
+            values, converged = held_out_values(X[seen], y[seen], *how, X[held_out], *steps)
+            squares = ((y[held_out] - values) ** 2).sum(axis=2).T
+            solved = np.array([all_classes.all() for all_classes in converged])
+        return np.where(solved, np.average(squares, axis=0, weights=of_held_out), np.inf)
 
     def _alphas(self) -> NDArray[np.float64]:
         return geometric_grid(self.alpha_min, self.alpha_max, self.alpha_factor)

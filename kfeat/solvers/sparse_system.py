@@ -2,10 +2,12 @@
 
 A step is one product with X and one with X', whatever the number of classes or penalties. Newton's systems
 (I + X'hX) d = b are solved for all classes in one run. Ridge regressions with several alphas share one
-sequence of products, since their residuals are parallel.
+sequence of products, since their residuals are parallel; with several targets as well, only the values at
+rows that are held out are followed.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from kfeat.solvers.moments import Intercept
 from kfeat.solvers.newton_system import FORCING, MOST_CG, DesignMatrix, Vector
 
+OBSERVED = 2**25  # values of held-out rows that are kept, of all steps
 TOGETHER = 8  # systems of a run, so that its vectors take little memory
 MOST_STEPS = 1000
 RESIDUAL = 1e-6  # of ridge regression, relative to the right side
@@ -76,6 +79,35 @@ def ridge_path_of_sparse(
         lambda v: system.product(v[:, None])[:, 0], b, alphas, tolerance, most
     )
     return W, system.y_mean - W @ system.x_mean, converged, steps
+
+
+def held_out_values(
+    X: Any,
+    Y: Vector,
+    weights: Vector | None,
+    alphas: Vector,
+    intercept: Intercept,
+    X_held_out: Any,
+    tolerance: float = RESIDUAL,
+    most: int = MOST_STEPS,
+) -> tuple[Vector, NDArray[np.bool_]]:
+    """Return what ridge regressions of targets Y (n, k) predict for X_held_out (m, D), and which converged.
+
+    Shapes are (len(alphas), m, k) and (len(alphas), k). The targets share the passes over X and the alphas
+    their products, as in `ridge_path_of_sparse`; no solution w is formed.
+    """
+    size = max(1, OBSERVED // (most * X_held_out.shape[0]))
+    parts = []
+    for j in range(0, Y.shape[1], size):
+        system = _NormalEquations.of(X, Y[:, j : j + size], weights, intercept)
+        observe = partial(_scores, X_held_out, system.x_mean)
+        values, converged = shifted_values(system.product, system.right, alphas, observe, tolerance, most)
+        parts.append((system.y_mean + values, converged))
+    return np.concatenate([values for values, _ in parts], axis=2), np.hstack([done for _, done in parts])
+
+
+def _scores(X: Any, x_mean: Vector, W: Vector) -> Vector:
+    return np.asarray(X @ W - x_mean @ W)
 
 
 class _NormalEquations(NamedTuple):
@@ -173,3 +205,69 @@ def shifted_systems(
         alpha_before, beta = alpha, beta_next
         open_ = open_[(zeta[open_] ** 2 * rr > goal)]
     return X, ~np.isin(np.arange(len(shifts)), open_), steps
+
+
+def shifted_values(
+    product: Callable[[Vector], Vector],
+    B: Vector,
+    shifts: Vector,
+    observe: Callable[[Vector], Vector],
+    tolerance: float,
+    most: int,
+) -> tuple[Vector, NDArray[np.bool_]]:
+    """Return `observe` of the x with (A + shift I) x = b, for each shift and column b of B (n, k).
+
+    Shapes are (shifts, m, k) for a linear function V (n, k) -> (m, k), and (shifts, k) for which converged.
+    The steps are those of `shifted_systems`. A solution is a sum of the residuals of all steps, so that its
+    values are that sum of their values, and the vectors of a shift are never formed.
+    """
+    base = float(shifts.min())
+    extra = shifts[:, None] - base
+    R, P, rr = B.copy(), B.copy(), _dots(B, B)
+    goals = tolerance**2 * rr
+    zeta, zeta_before = np.ones((len(shifts), len(rr))), np.ones((len(shifts), len(rr)))
+    alpha_before, beta = np.ones_like(rr), np.zeros_like(rr)
+    unsolved = np.tile(rr > 0, (len(shifts), 1))
+    observed: list[Vector] = []  # of each step, as the others
+    lengths: list[Vector] = []
+    betas: list[Vector] = []
+    zetas: list[Vector] = []
+    while len(observed) < most and (some := np.flatnonzero(unsolved.any(axis=0))).size:
+        k: Any = some if some.size < len(rr) else slice(None)  # a slice copies nothing
+        p, on = P[:, k], unsolved[:, k]
+        z, z_before = zeta[:, k].copy(), zeta_before[:, k]
+        observed.append(_spread(observe(R[:, k]), some, len(rr)))
+        zetas.append(_spread(z, some, len(rr)))
+        betas.append(_spread(beta[k] * (z / z_before) ** 2, some, len(rr)))
+        Ap = product(p)
+        Ap += base * p
+        alpha = rr[k] / _dots(p, Ap)
+        z_next = z * z_before * alpha_before[k]
+        z_next /= alpha * beta[k] * (z_before - z) + z_before * alpha_before[k] * (1 + extra * alpha)
+        lengths.append(_spread(np.where(on, alpha * z_next / z, 0.0), some, len(rr)))
+        Ap *= alpha
+        R[:, k] -= Ap
+        before, rr[k] = rr[k].copy(), _dots(R[:, k], R[:, k])
+        beta[k], alpha_before[k] = rr[k] / before, alpha
+        P[:, k] *= beta[k]
+        P[:, k] += R[:, k]
+        zeta_before[:, k], zeta[:, k] = np.where(on, z, 1.0), np.where(on, z_next, 1.0)
+        unsolved[:, k] = on & (z_next**2 * rr[k] > goals[k])
+    # x = sum_i length_i p_i with p_i = zeta_i r_i + beta_i p_(i - 1): the shares of r_i, from the last on.
+    shares, share = [], np.zeros_like(zeta)
+    for i in reversed(range(len(observed))):
+        share = lengths[i] + (betas[i + 1] * share if i + 1 < len(observed) else 0.0)
+        shares.append(zetas[i] * share)
+    if not observed:
+        return np.zeros((len(shifts), *observe(B).shape)), ~unsolved
+    values = np.stack(shares[::-1]).transpose(2, 1, 0) @ np.stack(observed).transpose(2, 0, 1)
+    return values.transpose(1, 2, 0), ~unsolved
+
+
+def _spread(values: Vector, columns: NDArray[np.intp], n: int) -> Vector:
+    """Return values (m, len(columns)) in their columns of n, the others 0."""
+    if len(columns) == n:
+        return values
+    spread = np.zeros((len(values), n))
+    spread[:, columns] = values
+    return spread

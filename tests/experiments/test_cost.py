@@ -132,3 +132,7 @@ def test_a_search_is_priced_as_many_trainings_of_what_it_trains():
     assert formula(search) == 20 * formula(plain)
     assert peak_bytes(search, AVAILABLE) == peak_bytes(plain, AVAILABLE) + SEARCH_BYTES
     assert search.kind != plain.kind  # rows of one do not teach about the other
+    some = {"name": "search", "solver": "newton", "map": nystrom, "rows": 100}
+    of_some = work_of(row("a", solver=some), shape)
+    assert formula(of_some) == 20 * formula(plain._replace(n=100)) + formula(plain)
+    assert peak_bytes(of_some, AVAILABLE) == peak_bytes(search, AVAILABLE)  # all rows train in the end

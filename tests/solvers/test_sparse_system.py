@@ -2,14 +2,21 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array, random_array
+from sklearn.base import clone
 from sklearn.linear_model import Ridge as Reference
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import Laplacian
 from kfeat.maps import RandomBinning
-from kfeat.solvers import Liblinear, Newton, NewtonCV, Ridge, RidgeCV, newton_system
-from kfeat.solvers.sparse_system import ridge_path_of_sparse, shifted_systems
+from kfeat.solvers import Liblinear, Newton, NewtonCV, Ridge, RidgeClassifierCV, RidgeCV, newton_system
+from kfeat.solvers.sparse_system import (
+    held_out_values,
+    ridge_path_of_sparse,
+    shifted_systems,
+    shifted_values,
+)
 
 rng = np.random.default_rng(0)
 X = rng.random((400, 5))
@@ -78,6 +85,43 @@ def test_one_run_of_a_fold_chooses_as_all_columns_do(monkeypatch):
         RidgeCV(folds=None).fit(Z, TARGETS)
 
 
+def test_classes_that_share_the_passes_choose_as_all_columns_do(monkeypatch):
+    narrow = RandomBinning(Laplacian(1.0), 8, random_state=0).fit_transform(X)
+    weights = rng.integers(0, 3, 400)
+    monkeypatch.setattr(newton_system, "WIDE", 50)
+    for sample_weight in (None, weights):
+        sparse, full = (
+            RidgeClassifierCV(alpha_min=1e-2).fit(rows, LABELS, sample_weight)
+            for rows in (narrow, narrow.toarray())
+        )
+        np.testing.assert_allclose(sparse.cv_errors_, full.cv_errors_, rtol=1e-2)
+        assert sparse.alpha_ == full.alpha_
+
+
+@pytest.mark.parametrize("solver", [RidgeCV(alpha_min=1e-2), RidgeClassifierCV(alpha_min=1e-2)])
+def test_a_choice_alone_is_that_of_a_fit(solver):
+    y = TARGETS if solver.task == "regression" else LABELS + 5
+    for rows in (Z, Z[:, :50]):
+        chosen, fitted = clone(solver).choose(rows, y), clone(solver).fit(rows, y)
+        assert_array_equal(chosen.cv_errors_, fitted.cv_errors_)
+        assert chosen.alpha_ == fitted.alpha_
+        assert hasattr(chosen, "coef_") == (rows is not Z)
+
+
+def test_values_of_held_out_rows_are_those_of_each_target_alone(monkeypatch):
+    signs = np.where(LABELS[:, None] == np.arange(3), 1.0, -1.0)
+    alphas, held_out = np.array([1e-6, 1e-2, 1.0, 100.0]), Z[300:]
+    for most in (6, 500):  # too few steps for the smallest alpha, and enough
+        values, converged = held_out_values(Z[:300], signs[:300], None, alphas, True, held_out, 1e-4, most)
+        monkeypatch.setattr("kfeat.solvers.sparse_system.OBSERVED", 1)  # each target in a run of its own
+        for j in range(3):
+            W, b, solved, _ = ridge_path_of_sparse(Z[:300], signs[:300, j], None, alphas, True, 1e-4, most)
+            np.testing.assert_allclose(values[:, :, j], W @ held_out.T + b[:, None], atol=1e-8)
+            assert_array_equal(converged[:, j], solved)
+        assert converged[0].all() == (most == 500)
+        assert converged[-1].all()
+
+
 def test_an_alpha_that_is_not_solved_in_time_is_not_chosen(monkeypatch):
     monkeypatch.setattr("kfeat.solvers.least_squares.FOLD_STEPS", 3)
     chosen = RidgeCV(alpha_min=1e-8, alpha_max=1e4).fit(Z, TARGETS)
@@ -105,6 +149,14 @@ def test_systems_with_several_shifts_share_their_products():
     assert not zero.any()
     assert solved.all()
     assert steps == 0
+    columns = np.column_stack([b, np.zeros(60), np.eye(60)[0]])
+    seen = rng.standard_normal((7, 60))
+    values, solved = shifted_values(lambda V: A @ V, columns, shifts, lambda V: seen @ V, 1e-10, 500)
+    assert solved.all()
+    for shift, own in zip(shifts, values, strict=True):
+        np.testing.assert_allclose(own, seen @ np.linalg.solve(A + shift * np.eye(60), columns), atol=1e-7)
+    nothing, _ = shifted_values(lambda V: A @ V, columns[:, 1:2], shifts, lambda V: seen @ V, 1e-10, 500)
+    assert_array_equal(nothing, np.zeros((3, 7, 1)))
 
 
 def test_wide_rows_of_single_precision_are_added_in_double():
