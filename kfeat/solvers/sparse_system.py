@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from kfeat.solvers.moments import Intercept
 from kfeat.solvers.newton_system import FORCING, MOST_CG, DesignMatrix, Vector
@@ -126,6 +127,8 @@ class _NormalEquations(NamedTuple):
 
     @classmethod
     def of(cls, X: Any, Y: Vector, weights: Vector | None, intercept: Intercept) -> Self:
+        # Each product with numbers of two precisions would convert X again: half of the time.
+        X = csr_array((X.data.astype(np.float64, copy=False), X.indices, X.indptr), shape=X.shape)
         n, XT = X.shape[0], X.T
         c = np.ones(n) if weights is None else weights
         share = c / c.sum() if intercept else np.zeros(n)
