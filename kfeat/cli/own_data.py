@@ -133,6 +133,9 @@ def new(
 @selection.overrides
 @click.option("--budget", metavar="TIME", default="5m", show_default=True, callback=values.seconds,
               help="The wall time of the search, with the reading of the data (30s, 10m, 2h).")  # fmt: skip
+@click.option("--candidates", type=click.IntRange(min=1), metavar="N",
+              help="Score N candidates instead, with the same result on any machine; always from the start."
+              )  # fmt: skip
 @click.option("--out", type=_FILE, metavar="TUNED",
               help="The config to write; by default, beside CONFIG, its name with _tuned.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0, max=2**31 - 1), default=0, show_default=True,
@@ -151,9 +154,9 @@ def new(
 @options.access
 @options.verbosity
 def tune(
-    config: Path, overrides: tuple[str, ...], budget: float, out: Path | None, seed: int, threads: int | None,
-    runs: Path, prefer: Any, metric: str | None, no_code: bool, mirror: str | None, offline: bool,
-    quiet: bool,
+    config: Path, overrides: tuple[str, ...], budget: float, candidates: int | None, out: Path | None,
+    seed: int, threads: int | None, runs: Path, prefer: Any, metric: str | None, no_code: bool,
+    mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Search for a better scaling, kernel, map, D, loss and C than CONFIG has; write a config with the best.
 
@@ -196,7 +199,7 @@ def tune(
         try:
             say = None if quiet else partial(_say, setup.metric, start)
             left = max(budget - (monotonic() - start), budget / 2)
-            search = Search(scorer, record, left, seed, say)
+            search = Search(scorer, None if candidates else record, left, seed, say, candidates)
             result = search.run(setup.kernels, setup.maps)
             taken = preferred(result, prefer)
             end = max(start + budget, monotonic() + _PAGE * budget)
@@ -221,7 +224,7 @@ def tune(
     if result.n_kept and not quiet:
         click.echo(f"Used {counted(result.n_kept, 'rows')} of earlier calls.")
     click.echo(plain(f"{place}: the config; {page}: tables and figures"))
-    if (took := monotonic() - start) > _LATE * budget and not quiet:
+    if (took := monotonic() - start) > _LATE * budget and not (quiet or candidates):
         click.echo(
             f"kfeat: this took {took:.1f} s: a budget of {budget:g} s is too short to read the data, train a "
             "linear model and draw the page",

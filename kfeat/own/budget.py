@@ -40,12 +40,21 @@ class Budget:
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self.limit = seconds, ONE_CANDIDATE * seconds
-        self._start, self._restart = monotonic(), 0.0
+        self._start, self._restart = self.now(), 0.0
         self._latest: dict[Candidate, Scored] = {}  # on the most rows
+
+    def now(self) -> float:
+        """Return the time by which everything is decided."""
+        return monotonic()
+
+    @property
+    def deadline(self) -> float:
+        """When the last test must be over."""
+        return self.end
 
     def begin(self, facts: DataFacts, log: ScoreLog) -> None:
         """Take the time until now for that of reading the data, as every new process does."""
-        self._facts, self._log, self._reading = facts, log, monotonic() - self._start
+        self._facts, self._log, self._reading = facts, log, self.now() - self._start
         # On a busy machine the closing takes longer too.
         closing = max(CLOSING, self._reading) if facts.n_test else 0.0
         self.end = self._start + self.seconds - min(closing, SPARE * self.seconds)
@@ -54,17 +63,17 @@ class Budget:
 
     def begin_candidates(self) -> None:
         """Let the time of the first entries begin."""
-        self._first_end = monotonic() + FIRST * self.seconds
+        self._first_end = self.now() + FIRST * self.seconds
 
     @property
     def any_time(self) -> float:
         """The deadline of what is never ended."""
-        return monotonic() + ANY
+        return self.now() + ANY
 
     @property
     def linear_end(self) -> float:
         """When the first linear model must be scored."""
-        return max(self.search_end, monotonic() + AT_LEAST)
+        return max(self.search_end, self.now() + AT_LEAST)
 
     @property
     def search_end(self) -> float:
@@ -77,12 +86,12 @@ class Budget:
     @property
     def searches(self) -> bool:
         """Whether there is time for another candidate."""
-        return monotonic() < self.search_end
+        return self.now() < self.search_end
 
     @property
     def first_are_over(self) -> bool:
         """Whether the time of the first entries has ended."""
-        return monotonic() >= self._first_end
+        return self.now() >= self._first_end
 
     def best(self) -> Scored | None:
         """Return the best of those that there is time to train; else what trains fastest."""
@@ -108,7 +117,7 @@ class Budget:
         candidate that took longer than predicted does not cost the best. What an earlier call trained needs
         no time, and what it scored may take its budget, so that no call ends with less than the last one.
         """
-        left = self.end - monotonic() - later
+        left = self.end - self.now() - later
         left = left if self._facts.n_test else max(left, SPARE * self.seconds)
         ends = self._ends(method)
         seconds = {n: self.closing(method, n) for n in ends if not self._tested(method, n)}
@@ -120,7 +129,7 @@ class Budget:
 
     def trains(self, method: Scored, n: int) -> bool:
         """Return whether there is time to train a candidate on n rows, or it was trained."""
-        return self._tested(method, n) or self.closing(method, n) < self.end - monotonic()
+        return self._tested(method, n) or self.closing(method, n) < self.end - self.now()
 
     def _tested(self, method: Scored, n: int) -> bool:
         return self._log.tested(method, n if n < self._facts.n_train else None)
@@ -133,7 +142,7 @@ class Budget:
 
     def _in_time(self, seconds: float, most: float) -> bool:
         """Return whether so many seconds are most likely left, and at most a share of the budget."""
-        return seconds < SURE * min(most * self.seconds, self.search_end - monotonic())
+        return seconds < SURE * min(most * self.seconds, self.search_end - self.now())
 
     def begins_a_kind(self) -> bool:
         """Return whether there is most likely time for the first candidate of a kind."""
@@ -191,7 +200,7 @@ class Budget:
 
     def repeats(self, method: Scored, n: int, end: float) -> bool:
         """Return whether a candidate is most likely scored on n rows before this end."""
-        return monotonic() + self._restart + DOUBT * expected(method, n) < end
+        return self.now() + self._restart + DOUBT * expected(method, n) < end
 
     def score(
         self, ask: Callable[..., Row | None], end: float, candidate: Candidate, **question: Any
@@ -200,17 +209,17 @@ class Budget:
 
         None is no answer before the end.
         """
-        began, limit = monotonic(), max(self.limit, AT_LEAST * candidate.linear)
+        began, limit = self.now(), max(self.limit, AT_LEAST * candidate.linear)
         if began >= end:
             return None
         answer = ask("score", end, limit, candidate=candidate, **question)
         self._restart = self._reading if answer is None else 0.0  # seconds until the next answer begins
-        if answer is None and monotonic() >= end:
+        if answer is None and self.now() >= end:
             return None
         failed = {"failed": f"{TOO_LONG} {limit:.3g} s", "limit": limit}
         return {
             "budget": self.seconds,
-            "seconds": monotonic() - began,
+            "seconds": self.now() - began,
             **(failed if answer is None else answer),
         }
 

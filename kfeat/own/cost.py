@@ -28,10 +28,15 @@ def expected(method: Scored, n: float, candidate: Candidate | None = None) -> fl
 
     def takes(this: Candidate, rows: float) -> float:
         if this.sparse:
-            return float((rows * this.D) ** BINNING_GROWTH)
+            return binning_effort(rows, this.D)
         return effort(rows, this.D, this.exact, this.loss == "squares")
 
     return method.seconds * takes(candidate or method.candidate, n) / takes(method.candidate, method.n)
+
+
+def binning_effort(n: float, D: int) -> float:
+    """Return how the time of random binning grows with the values of its features."""
+    return float((n * D) ** BINNING_GROWTH)
 
 
 def like(method: Scored, candidate: Candidate) -> Scored:

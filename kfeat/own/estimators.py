@@ -32,6 +32,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
     budget : float, default 60.0
         About how many seconds the search and the training of the best method take. The best is trained on all
         rows, or on as many as there is time for.
+    n_candidates : int, optional
+        How many candidates are scored, in the place of the budget: no clock decides anything, so that the
+        search is a function of the data, the seed and this number. A candidate takes a second or so, and
+        their sizes are limited as in a budget of so many seconds.
     scoring : str, optional
         The metric of the search, a name of scikit-learn's such as "roc_auc"; of two classes the last one is
         the positive one. None is the accuracy, or the balanced accuracy where more than 90 % of the rows have

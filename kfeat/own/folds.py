@@ -67,7 +67,12 @@ class Subsamples:
             return rows, [(seen, held_out) for seen, held_out in cut if len(seen) and len(held_out)]
         folds = MOST_FOLDS if n <= FEW_ROWS else FOLDS
         cutter = (StratifiedKFold if self._classes else KFold)(folds, shuffle=True, random_state=self._seed)
-        return rows, list(cutter.split(rows, self._y[rows]))[: 1 if n > MANY_ROWS else folds]
+        return rows, list(cutter.split(rows, self._y[rows]))[: folds_at(n)]
+
+
+def folds_at(n: int) -> int:
+    """Return how many folds of a subsample of n rows are scored."""
+    return MOST_FOLDS if n <= FEW_ROWS else 1 if n > MANY_ROWS else FOLDS
 
 
 def spread_order(y: NDArray[Any], classes: bool, seed: int) -> Indices:

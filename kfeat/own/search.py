@@ -15,6 +15,7 @@ scored, so that the same command goes on.
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from math import inf
 from pathlib import Path
@@ -41,6 +42,7 @@ from kfeat.own.candidates import (
     with_metric,
 )
 from kfeat.own.cost import like
+from kfeat.own.counted import CountedBudget
 from kfeat.own.draws import draw, drawn, first_entries
 from kfeat.own.facts import DataFacts, parted
 from kfeat.own.log import ScoreLog, row_of, score_key, scored_of, tested_key
@@ -56,13 +58,16 @@ GAIN = 0.04  # share of the slack that counts as better
 
 
 class Search:
-    """One search within a budget, whose study is kept at a path; without one in memory."""
+    """One search within a budget of seconds, or of `n_candidates`, whose study is kept at a path, if any."""
 
     def __init__(
         self, scorer: LocalScorer, path: Path | None, budget: float, seed: int,
-        say: Callable[[Scored, Scored], None] | None = None,
+        say: Callable[[Scored, Scored], None] | None = None, n_candidates: int | None = None,
     ) -> None:  # fmt: skip
-        self._scorer, self._path, self._seconds, self._seed, self._say = scorer, path, budget, seed, say
+        self._new_budget: Callable[[], Budget] = partial(Budget, budget)
+        if n_candidates is not None:
+            self._new_budget = partial(CountedBudget, n_candidates)
+        self._scorer, self._path, self._seed, self._say = scorer, path, seed, say
 
     def run(
         self, kernels: Sequence[dict[str, Any]] = (), maps: Sequence[dict[str, Any]] = ()
@@ -72,7 +77,7 @@ class Search:
             return self._run(kernels, maps)
 
     def _run(self, kernels: Sequence[dict[str, Any]], maps: Sequence[dict[str, Any]]) -> SearchResult:
-        budget = self._budget = Budget(self._seconds)
+        budget = self._budget = self._new_budget()
         self._log = ScoreLog(self._path, self._seed, budget.limit)
         answer = self._scorer.ask("facts", budget.any_time)  # this starts the process too
         if answer is None or "failed" in answer:
@@ -274,7 +279,7 @@ class Search:
         row = self._log.row(key)
         if row is not None and "failed" not in row:
             return row
-        answer = self._scorer.ask(method, self._budget.end, **question)
+        answer = self._scorer.ask(method, self._budget.deadline, **question)
         return {} if answer is None else self._log.keep(key, answer)
 
 

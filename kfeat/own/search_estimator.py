@@ -38,7 +38,7 @@ from kfeat.own.result import Prefer, Scored, SearchResult, preferred
 from kfeat.own.scorer import Scorer
 from kfeat.own.scorer_process import LocalScorer
 from kfeat.own.search import Search
-from kfeat.parameters import Jobs, check_parameters
+from kfeat.parameters import Iterations, Jobs, check_parameters
 from kfeat.text import counted
 
 ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
@@ -71,6 +71,7 @@ class KernelEstimator(Estimator):
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"groups": True}  # a pipeline routes them
 
     budget: Annotated[Any, AfterValidator(_seconds)] = 60.0
+    n_candidates: Iterations | None = None
     scoring: Annotated[Any, AfterValidator(_metric_name)] = None
     cv: Any = None
     prefer: Prefer = "accuracy"
@@ -163,7 +164,7 @@ class KernelEstimator(Estimator):
     def _searched(self, scorer: Scorer) -> tuple[KernelModel, Indices | None]:
         """Return the model that a search prefers, and the rows to train it on; None: all."""
         local, say = LocalScorer(scorer), _say if self.verbose else None
-        result = Search(local, None, self.budget, self._seed, say).run()
+        result = Search(local, None, self.budget, self._seed, say, self.n_candidates).run()
         if self.prefer == "boosting":
             boosting = local.ask("boosting", inf, n=result.best.n)
             result = replace(result, boosting=boosting or {})
