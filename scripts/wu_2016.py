@@ -36,14 +36,9 @@ FIGURES = [  # the authors' name, what kfeat loads, the protocol, draws, and the
 ]
 SWEEPS = {  # by config
     "sweeps_regressions": [("cadata", CAL_HOUSING, CADATA, 3), ("cpu", CPU_ACT, CPU, 3)],
-    "sweeps": [
-        ("letter", "letter", LETTER, 3),
-        ("pendigits", "pendigits", PENDIGITS, 3),
-        ("a9a", "adult", A9A, 3),
-        ("ijcnn1", "ijcnn1", IJCNN1, 3),
-        ("cod_rna", "cod_rna", COD_RNA, 3),
-        ("mnist", "mnist", MNIST, 2),
-    ],
+    "sweeps_letter": [("letter", "letter", LETTER, 3), ("pendigits", "pendigits", PENDIGITS, 3)],
+    "sweeps_a9a": [("a9a", "adult", A9A, 3), ("ijcnn1", "ijcnn1", IJCNN1, 3)],
+    "sweeps_cod_rna": [("cod_rna", "cod_rna", COD_RNA, 3), ("mnist", "mnist", MNIST, 2)],
     "sweeps_covertype": [
         ("covtype", "covertype", COVTYPE, 1),
         ("covtype-mult", "covertype_uci", COVTYPE_MULT, 1),
