@@ -115,12 +115,11 @@ class LearntMetric(TransformerMixin, Estimator):
         self.weights_, self.losses_, self.round_ = np.ones(d), np.ones(1), 0
         order = rng.permutation(np.flatnonzero(weights))
         trained = min(MOST_TRAINED, 2 * len(order) // 3)
-        varies, total = variances > TINY**2 * variances.max(initial=0.0), float(variances.sum())
-        if len(order) >= FEWEST and varies.any() and np.ptp(targets, axis=0).any():
+        if len(order) >= FEWEST and variances.any() and np.ptp(targets, axis=0).any():
             parts = order[:trained], order[trained:][:MOST_HELD_OUT]
             rows = [Labelled(X[rows], targets[rows], weights[rows]) for rows in parts]
             with threadpool_limits(1, "blas"):  # matrices of this size gain nothing from more
-                self._learn(rows[0], rows[1], variances, total, rng)
+                self._learn(rows[0], rows[1], variances, rng)
         if self.round_ == 0:
             warnings.warn(
                 "LearntMetric: no metric predicts better than none, so all columns keep their scale",
@@ -129,25 +128,25 @@ class LearntMetric(TransformerMixin, Estimator):
         return self
 
     def _targets(self, y: NDArray[Any], weights: Floats) -> Floats:
-        """Return the standardised targets (n, 1), or 1 and -1 for each class less the mean, (n, classes)."""
+        """Return the standardised targets (n, 1), or 1 and -1 for each class, standardised, (n, classes).
+
+        Two classes have one column.
+        """
         if self.task == "regression":
             Y = np.asarray(y, np.float64)[:, None]
         else:
             classes, codes = np.unique(y, return_inverse=True)
             if len(classes) < 2:
                 raise DataError("LearntMetric: expected labels of two classes or more, got one class")
-            Y = np.where(
-                codes[:, None] == np.arange(len(classes))[1 if len(classes) == 2 else 0 :], 1.0, -1.0
-            )
+            Y = np.where(codes[:, None] == np.arange(len(classes)), 1.0, -1.0)
+            Y = Y[:, 1:] if len(classes) == 2 else Y
         Y = Y - np.average(Y, axis=0, weights=weights)
         spread = np.sqrt(np.average((Y**2).sum(axis=1), weights=weights))
         return Y / (spread or 1.0)
 
-    def _learn(
-        self, trained: "Labelled", held_out: "Labelled", variances: Floats, total: float, rng: Any
-    ) -> None:
+    def _learn(self, trained: "Labelled", held_out: "Labelled", variances: Floats, rng: Any) -> None:
         """Set the metric of the best round, if it is better than none."""
-        d = len(variances)
+        d, total = len(variances), float(variances.sum())
         A, losses, power = self.matrix_, list[Floats](), 0
         metrics = [A]
         frequencies = rng.standard_normal((d, self.n_components))

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from kfeat.own.candidates import Candidate, solver_of
+from kfeat.own.facts import steps_of
 from kfeat.own.result import Scored
 
 
@@ -18,7 +19,8 @@ def params_of(candidate: Candidate, value: float) -> dict[str, Any]:
         "map": candidate.map or {"name": None},
         "solver": solver_of(candidate, value, {}),
     }
-    params: dict[str, Any] = {"scale": candidate.scale}
+    steps = steps_of(candidate.scale, ["own"])
+    params: dict[str, Any] = {"scale": steps if len(steps) > 1 else steps[0]}
     for part, entry in entries.items():
         params |= {part if name == "name" else name: value for name, value in entry.items()}
     return params

@@ -144,7 +144,11 @@ class Search:
             waiting = [candidate for candidate in first if candidate not in known]
             waiting = [candidate for candidate in waiting if budget.begins(candidate, rows[candidate])]
             begun = new >= n_first or budget.first_are_over
-            quick = next_up(scored, sizes, budget.fits, False) or self._next_metric(scored)
+            quick = (
+                next_up(scored, sizes, budget.fits, False)
+                or self._best_up(scored)
+                or self._next_metric(scored)
+            )
             slow = next_up(scored, sizes, budget.fits, True) or self._next_map(scored)
             step = self._next_step(best, scored) if best and begun else None
             up = quick or (None if step and turn else slow)
@@ -167,24 +171,32 @@ class Search:
                     return
                 new, stale = new + 1, stale + (new >= n_first)
 
+    def _best_up(self, scored: Sequence[Scored]) -> Step | None:
+        """Return the best without a metric on more rows, as far as it can go: the metric comes after."""
+        best = next(iter(best_of_kinds(scored)), None)
+        if best is None or best.n < self._few or best.has_enough_rows:
+            return None
+        above = next((n for n in self._sizes if n > best.n), None)
+        if above is None:
+            return None
+        tried = any((method.candidate, method.n) == (best.candidate, above) for method in scored)
+        return None if tried or not self._budget.fits(best, above) else (best.candidate, above, best)
+
+    @property
+    def _few(self) -> int:
+        """The rows of the first candidate behind a learnt metric."""
+        return next((n for n in self._sizes if n >= LEAST), self._sizes[-1])
+
     def _next_metric(self, scored: Sequence[Scored]) -> Step | None:
         """Return the best of the two best kinds behind a learnt metric, on as many rows.
 
-        The best of all goes up as far as it can before. The first metric is on few rows, since its time tells
-        that of others. All follow the scaling of the best, so that a metric is learnt once.
+        The first metric is on few rows, since its time tells that of others. All follow the scaling of the
+        best, so that a metric is learnt once.
         """
-        facts, budget = self._facts, self._budget
-        few = next((n for n in self._sizes if n >= LEAST), self._sizes[-1])
-        kin = [[method for method in scored if method.candidate.kind == kind] for kind in KINDS]
-        plain = [winner(method for method in kind if not parted(method.candidate.scale)[1]) for kind in kin]
-        best = sorted(filter(None, plain), key=lambda method: -method.score)[:2]
+        facts, budget, few = self._facts, self._budget, self._few
+        best = best_of_kinds(scored)[:2]
         if not best or best[0].n < few:
             return None
-        above = next((n for n in self._sizes if n > best[0].n), None)
-        tried = {(method.candidate, method.n) for method in scored}
-        goes_up = above and not best[0].has_enough_rows and (best[0].candidate, above) not in tried
-        if above and goes_up and budget.fits(best[0], above):
-            return best[0].candidate, above, best[0]
         best = [method for method in best if method.n >= best[0].n // ETA]
         behind = [with_metric(method.candidate, best[0].candidate.scale, facts) for method in best]
         metrics = [method for method in scored if parted(method.candidate.scale)[1]]
@@ -281,6 +293,13 @@ class Search:
             return row
         answer = self._scorer.ask(method, self._budget.deadline, **question)
         return {} if answer is None else self._log.keep(key, answer)
+
+
+def best_of_kinds(scored: Sequence[Scored]) -> list[Scored]:
+    """Return the best candidate of each kind without a learnt metric, the best first."""
+    kin = [[method for method in scored if method.candidate.kind == kind] for kind in KINDS]
+    plain = [winner(method for method in kind if not parted(method.candidate.scale)[1]) for kind in kin]
+    return sorted(filter(None, plain), key=lambda method: -method.score)
 
 
 def _keeps_size_and_target(step: tuple[Scored, Candidate]) -> bool:

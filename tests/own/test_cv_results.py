@@ -24,6 +24,9 @@ def test_a_candidate_has_the_parameters_that_a_config_names():
     assert params_of(Candidate("own", gaussian, None, "squared_hinge"), 10.0) == svm
     ridge = params_of(Candidate("zscore", gaussian, map_, "squares", target="log"), 0.1)
     assert ridge["n_components"] == 64
+    turned = Candidate("zscore, learnt_rotation", gaussian, map_, "squares")
+    assert params_of(turned, 0.1)["scale"] == ["zscore", "learnt_rotation"]
+    assert params_of(replace(turned, scale="own, learnt_metric"), 0.1)["scale"] == ["own", "learnt_metric"]
     assert (ridge["map"], ridge["solver"], ridge["alpha"], ridge["target"]) == ("orf", "ridge", 0.1, "log")
 
 

@@ -8,7 +8,15 @@ from sklearn.base import clone
 import kfeat
 from kfeat.errors import ModelError
 from kfeat.kernels import KERNELS, Compositional, Exponential, Gaussian, Laplacian, Polynomial, Sum
-from kfeat.maps import MAPS, CompositionalMaclaurin, Nystrom, RandomFourier, Stacked, TensorSketch
+from kfeat.maps import (
+    MAPS,
+    CompositionalMaclaurin,
+    Nystrom,
+    RandomBinning,
+    RandomFourier,
+    Stacked,
+    TensorSketch,
+)
 from kfeat.own import KernelModel
 from kfeat.solvers import SOLVERS, KernelRidge, Liblinear, Libsvm, Newton, Ridge
 
@@ -88,8 +96,10 @@ def test_every_kernel_in_an_exact_machine(name, tmp_path):
             solver=Newton(), scale=["minmax_symmetric", "maxabs", "unit_rows", {"divide": 3.0}, "global_norm"]
         ),
         KernelModel(solver=Newton(class_weight="balanced"), constant_features="drop"),
+        KernelModel(RandomBinning(Laplacian(0.5)), Newton(), ["zscore", "learnt_metric"]),
+        KernelModel(solver=Newton(), scale=["zscore", "learnt_rotation"]),
     ],
-    ids=range(8),
+    ids=range(10),
 )
 def test_what_else_a_model_may_hold(model, tmp_path):
     solver = model.solver

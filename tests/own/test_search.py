@@ -232,3 +232,22 @@ def test_a_call_with_a_budget_too_small_ends_with_the_best_of_the_record(
         assert (after.best, after.trained) == (before.best, before.trained)
         assert after.rows.get(after.best) == before.rows.get(before.best)
         assert after.tests[after.best] == before.tests[before.best]
+
+
+def test_binning_is_among_the_first_and_the_best_of_two_kinds_are_tried_behind_metrics(monkeypatch):
+    """A rotation helps most: the search ends with it."""
+    gammas = {"gaussian": 0.1, "polynomial": 0.1, "laplacian": 0.1}
+    gains = {"learnt_metric": 0.1, "learnt_rotation": 0.2}
+
+    def score(candidate, n):
+        return 0.5 + gains.get(parted(candidate.scale)[1], 0.0) - 1 / (10 + candidate.D) - 10 / n
+
+    facts = {"n_train": 27_000, "gammas": {"zscore": gammas, "own": gammas}}
+    answers = Answers(monkeypatch, score, lambda candidate, n: 1e-7 * n, **facts)
+    scored = Search(answers, None, BUDGET, 0).run().scored
+    assert [one.candidate.kind for one in scored[:5]].count("binning") == 2
+    behind = [one for one in scored if parted(one.candidate.scale)[1]]
+    assert behind[0].n == 3_000  # on few rows, to learn its time
+    assert {parted(one.candidate.scale)[1] for one in behind if one.n == 27_000} == set(gains)
+    assert len({one.candidate.kind for one in behind if one.n == 27_000}) >= 2
+    assert parted(max(scored, key=lambda one: one.score).candidate.scale)[1] == "learnt_rotation"

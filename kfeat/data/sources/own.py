@@ -1,6 +1,7 @@
 """The user's own data: files, which are parsed once, or what a function returns."""
 
 import logging
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -39,13 +40,13 @@ class OwnSource(DataSource):
         """The files by role whose change makes the arrays old."""
         return {}
 
+    @abstractmethod
     def folder(self, cache: Path) -> Path:
         """Return where the arrays are kept."""
-        raise NotImplementedError
 
+    @abstractmethod
     def parse(self) -> Raw:
         """Return what is read now."""
-        raise NotImplementedError
 
     @property
     def pinned(self) -> str | None:

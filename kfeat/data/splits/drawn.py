@@ -1,5 +1,6 @@
 """Splits whose rows are drawn at random, or capped by a draw."""
 
+from abc import abstractmethod
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -57,9 +58,9 @@ class Drawn(Split):
             raise DataError(f"{name}: {n}: too few for {kind}, which leaves {left}")
         return train, test
 
+    @abstractmethod
     def sides(self, n_train: int, n_test: int, name: str, order: Order) -> tuple[Rows, Rows]:
         """Return the rows that may train and those that may test, in their order."""
-        raise NotImplementedError
 
     def n_rows(self, n_train: int, n_test: int) -> int:
         """Return how many rows the split deals."""
