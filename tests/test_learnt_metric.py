@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from kfeat import LearntMetric
 from kfeat.errors import DataError, ParameterError
+from kfeat.learnt_metric import Labelled, Predictor
 
 SMALL = {"n_components": 128, "rounds": 4}
 
@@ -44,6 +45,28 @@ def test_a_direction_is_found_by_the_full_matrix_alone():
     assert values[-1] > 5 * values[-2]
     assert full.losses_.min() < 0.5 * diagonal.losses_.min()
     assert_allclose(full.matrix_, full.matrix_.T)
+
+
+def test_weights_are_root_mean_square_derivatives():
+    """Those of a linear function are its coefficients; M itself would have their squares."""
+    X = np.random.default_rng(3).standard_normal((2000, 3))
+    weights = LearntMetric("regression", **SMALL).fit(X, X @ [3.0, 1.0, 0.0]).weights_
+    assert weights[0] / weights[1] == pytest.approx(3, rel=0.15)
+
+
+def test_a_row_of_weight_two_trains_and_counts_as_twice():
+    rng = np.random.default_rng(4)
+    X, Y, counts = rng.standard_normal((60, 4)), rng.standard_normal((60, 2)), rng.integers(1, 4, 60)
+    W, b, twice = rng.standard_normal((4, 32)), rng.uniform(0, 6, 32), np.repeat(np.arange(60), counts)
+    weighted, repeated = (
+        Labelled(X, Y, counts.astype(float)),
+        Labelled(X[twice], Y[twice], np.ones(len(twice))),
+    )
+    one, other = (Predictor.fit(rows, W, b, 0.1, rows) for rows in (weighted, repeated))
+    assert one.loss == pytest.approx(other.loss, rel=1e-3)
+    for full in (False, True):
+        products = one.gradient_products(weighted, full), other.gradient_products(repeated, full)
+        assert_allclose(*products, rtol=0.02, atol=1e-4)
 
 
 @pytest.mark.parametrize("matrix", ["diagonal", "full"])

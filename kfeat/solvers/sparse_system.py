@@ -137,9 +137,8 @@ class _NormalEquations(NamedTuple):
         return bare._replace(right=bare.back(Y - y_mean))
 
     def back(self, V: Vector) -> Vector:
-        """Return X_c' diag(c) V."""
-        weighed = self.c[:, None] * V
-        return self.XT @ weighed - np.outer(self.x_mean, weighed.sum(axis=0))
+        """Return X_c' diag(c) V, which is X' diag(c) V: where X_c is centred, V has the weighted sum 0."""
+        return np.asarray(self.XT @ (self.c[:, None] * V))
 
     def product(self, P: Vector) -> Vector:
         """Return X_c' diag(c) X_c P."""

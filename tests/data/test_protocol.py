@@ -233,7 +233,9 @@ CLASSES = (np.sin(2 * WIDE[:, 1]) + 0.3 * WIDE[:, 3] > 0).astype(int)
 
 
 @pytest.mark.parametrize(
-    "scale", [["zscore", "learnt_metric"], ["zscore", "learnt_rotation"], "learnt_metric"], ids=str
+    "scale",
+    [["zscore", "learnt_metric"], ["zscore", "learnt_rotation"], "learnt_metric", "learnt_rotation"],
+    ids=str,
 )
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
 def test_a_metric_is_learnt_on_the_training_rows_alone(scale, kind, monkeypatch):
@@ -250,6 +252,16 @@ def test_a_metric_is_learnt_on_the_training_rows_alone(scale, kind, monkeypatch)
     again = prepare(raw(kind(WIDE), CLASSES, 500), switches, 0)
     assert_allclose(dense(again.X_train), dense(ours.X_train), rtol=1e-6, atol=1e-9)
     assert isinstance(ours.X_train, np.ndarray) == (kind is np.asarray or scale != "learnt_metric")
+
+
+def test_a_metric_is_learnt_from_labels_as_the_protocol_makes_them():
+    y = np.where(WIDE[:, 0] > 0.3, 2, CLASSES)  # the column 0 tells the class 2 alone
+    kinds = {label: protocol(scale="learnt_metric", binarise={"positive": label}) for label in (1, 2)}
+    top = {}
+    for label, switches in kinds.items():
+        weights = prepare(raw(WIDE, y, 500), switches, 0).preparation.learnt_parameters()
+        top[label] = max(weights, key=weights.get)
+    assert top == {1: "weight.1", 2: "weight.0"}
 
 
 def test_a_learnt_metric_knows_columns_by_their_names_and_leaves_out_constant_ones():

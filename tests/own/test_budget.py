@@ -1,11 +1,12 @@
 """A budget holds, with the training of the best, and times on few rows tell those on more."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from kfeat.own import budget as module
-from kfeat.own.cost import expected, like, path_time, training
+from kfeat.own.cost import expected, learning, like, path_time, training
 from kfeat.own.search import Search
 from tests.own.asking import scored
 from tests.own.simulated import BUDGET, LEFT, Answers, Simulated, one_second
@@ -23,6 +24,26 @@ def test_the_time_of_a_candidate_is_told_from_few_rows_and_columns():
     assert training(replace(mapped, folds=(0.9, 0.9)), 200) == pytest.approx(expected(mapped, 300) / 2)
     assert (path_time(mapped.candidate, 3), path_time(ridge.candidate, 3)) == (2.0, 2.0)
     assert path_time(replace(mapped.candidate, loss="squares"), 10) == 1.0  # one decomposition
+
+
+def test_the_time_of_binning_grows_with_its_values_and_a_metric_takes_its_own_time_once():
+    grids = {"name": "random_binning", "n_components": 64}
+    binning = scored(1000, 0.9, 1.0, exact=False)
+    binning = replace(binning, candidate=replace(binning.candidate, map=grids))
+    assert expected(binning, 2000) == pytest.approx(0.1 * 2**1.4)
+    more = replace(binning.candidate, map=grids | {"n_components": 128})
+    assert expected(binning, 1000, more) == pytest.approx(0.1 * 2**1.4)
+    behind = replace(binning, candidate=replace(binning.candidate, scale="own, learnt_metric"), learning=2.0)
+    assert learning(behind, 2000) == pytest.approx(4.0)
+    assert learning(behind, 10**6) == learning(behind, 10**5)  # no more rows are taken
+    assert training(replace(behind, folds=(0.9, 0.9)), 1000) == pytest.approx(
+        (expected(behind, 1500) + 3.0) / 2
+    )
+    budget = module.Budget(60.0)
+    budget._log = SimpleNamespace(scored=lambda: [behind])
+    rotated = replace(behind.candidate, scale="own, learnt_rotation")
+    assert budget.behind_metric(binning, rotated).seconds == pytest.approx(binning.seconds + 2.0)
+    assert budget.behind_metric(binning, behind.candidate).seconds == binning.seconds
 
 
 @pytest.mark.parametrize("process", [True, False])

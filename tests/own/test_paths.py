@@ -96,3 +96,14 @@ def test_scores_of_wide_sparse_features_are_those_of_the_same_features_dense(wei
     more = splits, metric, weights, TargetScale.learn("none", y, weights)
     sparse_scores, dense_scores = (ridge_scores(Z, y, [1.0, 10.0], *more) for Z in (csr_array(dense), dense))
     assert_allclose(sparse_scores, dense_scores, rtol=1e-3)
+
+
+def test_an_alpha_whose_system_is_not_solved_has_no_score(monkeypatch):
+    rng = np.random.default_rng(0)
+    Z, y = csr_array(rng.standard_normal((90, 1100))), rng.standard_normal(90)
+    metric, splits = metric_of("r2", y, False), list(KFold(3).split(Z))
+    monkeypatch.setattr(paths, "FOLD_STEPS", 4)
+    more = splits, metric, None, TargetScale.learn("none", y, None)
+    scores = ridge_scores(Z, y, [1e-6, 1e6], *more)
+    assert np.isneginf(scores[:, 0]).all()
+    assert np.isfinite(scores[:, 1]).all()

@@ -39,3 +39,5 @@ def test_a_map_with_a_hundred_rows_for_each_feature_does_not_go_up():
     assert up_next([one], above, lambda *_: True) is None
     assert up_next([replace(one, n=6_399)], [6_399, 19_200], lambda *_: True) is not None
     assert up_next([scored(6_400, 0.9, 1.0)], above, lambda *_: True) is not None  # exact
+    grids = replace(one.candidate, map={"name": "random_binning", "n_components": 64})
+    assert up_next([replace(one, candidate=grids)], above, lambda *_: True) is not None
