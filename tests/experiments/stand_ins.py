@@ -20,7 +20,7 @@ SCORE = {"mean_square": 1.0, "columns": None}
 class Quick:
     """Uses a tenth of a CPU second, or as many as asked, in the phase asked for; gives the score asked for.
 
-    The phase `fails` ends in an error that nothing foresees.
+    The phase `fails` ends in an error that nothing foresees; `before` is work before the first phase.
     """
 
     algorithm_version: ClassVar[int] = 1
@@ -32,13 +32,20 @@ class Quick:
         self.score = score
 
     def of(self, feature_map: Any, X: Any, clock: Any, seed: int) -> dict[str, Any]:
-        with clock(self.phase):
-            began = process_time()
-            while process_time() - began < self.seconds:
-                pass
+        if self.phase == "before":
+            work(self.seconds)
+        with clock("map_fit" if self.phase == "before" else self.phase):
+            if self.phase != "before":
+                work(self.seconds)
             if self.phase == "fails":
                 raise RecursionError("out of luck")
         return {**SCORE, "mean_square": self.score}
+
+
+def work(seconds: float) -> None:
+    began = process_time()
+    while process_time() - began < seconds:
+        pass
 
 
 class Pools:

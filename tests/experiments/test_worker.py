@@ -73,10 +73,10 @@ def test_the_time_limit_counts_the_trials_own_work_only(write):
 
 
 def test_after_a_trial_whose_work_failed_no_limit_runs_on(write):
-    failing, quick = stand_ins(write, Quick(0.1, "fails"), Quick(0.01))
-    worker = Worker(replace(OPTIONS, time_limit=0.115))
+    failing, later = stand_ins(write, Quick(0.2, "fails"), Quick(0.6, "before"))
+    worker = Worker(replace(OPTIONS, time_limit=0.5))
     assert row_of(worker, failing)["status"] == "failed"
-    assert row_of(worker, quick)["status"] == "done"  # the start of its work takes more than what was left
+    assert row_of(worker, later)["status"] == "done"  # 0.3 seconds of the failed trial's limit were left
     worker.kill()
 
 
