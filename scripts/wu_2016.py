@@ -169,7 +169,10 @@ def sweeps_config(name: str, rows: list[dict]) -> str:
         compared += printed(data, "grid", f"dataset: {short}, ", ", R: [64]")
     regressions = parts[0][0] in REGRESSIONS
     quantity = "relative_error" if regressions else "accuracy"
-    lines += [f"figure: {{kind: curves, x: kernel.gamma, y: [{quantity}], rows: [dataset], log: [x]}}"]
+    lines += [
+        f"figure: {{kind: curves, x: kernel.gamma, y: [{quantity}], rows: [dataset], log: [x], join: "
+        "[kernel.bandwidth, solver.alpha, solver.tol, solver.max_iter, solver.fit_intercept], x_title: sigma}"
+    ]
     if any(data == "cod_rna" for data, *_ in parts):
         lines += ["stand_ins: {cod_rna: cod-rna with the authors' test rows}"]
     lines += ["reported:", *(["  slack: 0.005"] if regressions else []), "  files:", *compared]

@@ -109,8 +109,8 @@ class FigureLayout(Strict):
     score and the seconds of each phase, or the quantities `y` if they are given. A figure of ratios shows the
     columns of the table that have `over`.
     `join` has parameters that differ along a curve and tell no curves apart, as [kernel.gamma, solver.alpha]
-    where each size has its own. A method without a map stands at its `cell_size`, if it has one. `x_title`
-    replaces the title of the x axis.
+    where each size has its own. A method without a map stands at its `cell_size`, if it has one, and along
+    kernel.gamma a kernel with a bandwidth stands at that. `x_title` replaces the title of the x axis.
     `log` names the logarithmic axes: x, y (or `true`), or some of the quantities `y`. `lines` are drawn
     across. `numbers_from` names experiments whose printed numbers are marked beside the same cells, as the
     experiment's own printed numbers always are; verdicts do not count them here.

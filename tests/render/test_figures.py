@@ -369,6 +369,22 @@ settings:
         drawn(text + joined.replace("gamma", "gama") + "solver.alpha]}\n")
 
 
+def test_along_gamma_a_kernel_with_a_bandwidth_stands_at_its_bandwidth(drawn):
+    """Its gamma is what it would be without, 1."""
+    text = """title: t
+dataset: digits
+protocol: {split: {kind: sample, n_train: 100, n_test: 50}}
+maps: [{name: random_fourier, n_components: 16}]
+solvers: {mapped: {name: ridge_classifier}}
+settings:
+  - kernel: {name: laplacian, gamma: [0.5, 2]}
+  - kernel: {name: euclidean_laplacian, bandwidth: [3, 5, 7]}
+figure: {kind: curves, x: kernel.gamma, y: [accuracy], rows: [dataset], join: [kernel.bandwidth]}
+"""
+    xs = [list(line.get_xdata()) for line in curves_of(drawn(text).axes[0])]
+    assert xs == [[0.5, 2, 3, 5, 7]] or xs == [[0.5, 2], [3, 5, 7]]
+
+
 def test_methods_of_several_settings_have_axes_each(drawn):
     figure = drawn(METHODS)
     assert titles(figure)[::2] == [

@@ -190,9 +190,11 @@ class _CurvePanels:
 
     def _x(self, cell: Cell) -> float | None:
         """Return where a cell stands on the x axis; None for an exact method without a size."""
+        kernel, solver = cell.trial.own_kernel, cell.trial.solver
+        if self.layout.x == "kernel.gamma" and kernel and kernel.parameters.get("bandwidth"):
+            return float(kernel.parameters["bandwidth"])
         if self.layout.x != "n_components":
             return cell.mean(self.layout.x, busy=True)
-        solver = cell.trial.solver
         return cell.D if cell.D or not solver else solver.parameters.get("cell_size")
 
     def _printed(self, axes: Any, series: _Series, cell: Cell, number: Printed, quantity: str) -> None:
