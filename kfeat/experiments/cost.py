@@ -16,7 +16,7 @@ from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row, cpu_seconds
 from kfeat.memory import available_memory
 
-BASE = 250_000_000  # bytes of Python with NumPy, SciPy and scikit-learn loaded: 172 to 230 MB
+BASE = 300_000_000  # bytes of Python with its libraries: 172 MB, or 380 after other trials
 CACHE_SHARE = 0.5  # LIBSVM's kernel cache takes at most this share of the memory
 NATIVE = ("linear", "polynomial", "gaussian")  # kernels of which LIBSVM keeps no Gram matrix beside its cache
 TRIAL = 0.05  # seconds of a trial that does nothing
@@ -46,7 +46,7 @@ class Work(NamedTuple):
     its map `draws` times. Gram matrices of the n rows are kept if `gram` is true, and `cache` bytes of kernel
     values at most. `kind` names the data, kernel, map and solver or measure, and ends with "search"
     where the solver is trained for each of many choices, on `chosen` rows. `bytes` is the size of a number
-    that the solver is given.
+    that the solver is given. A solver that divides the rows into cells has fewer than `cell` rows in each.
     """
 
     kind: tuple[str, ...]
@@ -64,6 +64,7 @@ class Work(NamedTuple):
     on_disk: bool = False
     bytes: int = 4
     chosen: int | None = None
+    cell: float = inf
 
 
 def estimates(
@@ -130,6 +131,7 @@ def work_of(row: Row, shape: Shape | None = None) -> Work:
         on_disk=row.get("memory") == "out_of_core",
         bytes=8 if (row.get("protocol") or {}).get("dtype") == "float64" else 4,
         chosen=min(solver["rows"], n) if solver.get("rows") else None,
+        cell=2 * (solver.get("cell_size") or inf),
     )
 
 
@@ -188,7 +190,7 @@ def formula(work: Work) -> float:
             return SEARCHES * formula(plain)
         return SEARCHES * formula(plain._replace(n=work.chosen)) + formula(plain)
     if D is None:
-        return TRIAL + 7e-10 * d * n * min(n, LIBSVM_ROWS)
+        return TRIAL + 7e-10 * d * n * min(n, LIBSVM_ROWS, work.cell)
     mapping = 1e-9 * n * D * sqrt(d)  # between maps that multiply by a d x D matrix and those by FFTs
     if work.draws:
         return TRIAL + work.draws * (mapping + (5e-11 * n**2 * D if work.gram else 0.0))

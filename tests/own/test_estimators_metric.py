@@ -65,8 +65,8 @@ def test_rows_of_a_group_stay_together_and_leaks_do_not_count(monkeypatch):
     rows = draws.normal(size=(60, 3))[groups] + 0.01 * draws.normal(size=(360, 3))
     y = (draws.random(60) < 0.5)[groups]
     leaky, fair, same = (
-        kfeat.KernelClassifier(budget=4, n_jobs=1),
-        *(kfeat.KernelClassifier(budget=4, n_jobs=1, cv=cv) for cv in (None, GroupKFold(3))),
+        kfeat.KernelClassifier(n_candidates=3, n_jobs=1),
+        *(kfeat.KernelClassifier(n_candidates=3, n_jobs=1, cv=cv) for cv in (None, GroupKFold(3))),
     )
     assert leaky.fit(rows, y).search_.best.score > 0.9
     for model in (fair, same):
