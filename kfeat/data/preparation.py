@@ -245,15 +245,21 @@ class Preparation:
         X = X.astype("float64" if self.chain else self.dtype, copy=False)
         return apply_chain(self.chain, X, dense=not self.sparse).astype(self.dtype, copy=False)
 
+    @property
+    def metric(self) -> Any | None:
+        """The LearntMetric of the chain, None if it has none."""
+        return next((step for step in self.chain if hasattr(step, "weights_")), None)
+
     def learnt_parameters(self, names: Sequence[str] = ()) -> dict[str, float]:
         """Return the weights of a learnt metric by `weight.COLUMN`, a name or a position; nothing without."""
-        metric = next((step for step in self.chain if hasattr(step, "weights_")), None)
-        if metric is None:
+        if self.metric is None:
             return {}
         columns = range(self.n_features) if self.columns is None else self.columns
         known = len(names) == self.n_features
         named = [names[column] if known else str(column) for column in columns]
-        return dict(zip((f"weight.{name}" for name in named), metric.weights_.round(4).tolist(), strict=True))
+        return dict(
+            zip((f"weight.{name}" for name in named), self.metric.weights_.round(4).tolist(), strict=True)
+        )
 
     def labels(self, y: NDArray[Any], start: int = 0) -> NDArray[Any]:
         """Return labels as +1 and -1 if training made them so, otherwise unchanged.
