@@ -4,13 +4,14 @@ from time import process_time
 
 import pytest
 
-from kfeat.data import load
+from kfeat.data import Access, load
 from kfeat.diagnostics import sampled_rows
 from kfeat.errors import DataError
 from kfeat.experiments import clock
 from kfeat.experiments.clock import Watch
 from kfeat.experiments.measures import kernel_error
 from kfeat.experiments.selectors import quantity_named
+from kfeat.experiments.trial import run_trial
 from kfeat.kernels import Gaussian
 from kfeat.learnt_metric import LearntMetric
 from tests.cells import planned, run
@@ -169,6 +170,17 @@ def test_every_row_behind_a_metric_has_the_seconds_of_learning_it_and_they_count
         assert 0.2 <= quantity_named("metric").read(row) == cpu["metric"] < 1
         whole = cpu["metric"] + cpu["map_fit"] + cpu["map_train"] + cpu["train"]
         assert quantity_named("fit").read(row) == pytest.approx(whole)
+
+
+@pytest.mark.filterwarnings("ignore:LearntMetric")
+def test_the_time_limit_holds_while_a_metric_is_learnt_and_what_it_took_is_gone(write, monkeypatch):
+    monkeypatch.setattr(LearntMetric, "_learn", lambda *_: use_the_processor(0.1))
+    told = []
+    trial, _ = planned(write(), *BEHIND_A_METRIC)
+    row = run_trial(trial, threads=1, alone=False, access=Access(offline=True), announce=told.append)
+    first, _, second, *_ = told
+    assert (first.name, first.before) == ("metric", 0.0)
+    assert (second.name, second.before) == ("map_fit", row["seconds"]["metric"]["cpu"])
 
 
 def use_the_processor(seconds):
