@@ -177,7 +177,7 @@ def tune(
     from kfeat.own.search import Search
     from kfeat.own.tune import MARK, check_places, setup_of, tuned_config
     from kfeat.render.table import terminal_width
-    from kfeat.render.tuning import sentences, terminal, tests, title, warnings_of
+    from kfeat.render.tuning import largest_weights, sentences, terminal, tests, title, warnings_of
     from kfeat.render.tuning_page import write_page
 
     place = out or config.with_name(f"{config.stem}_tuned.yaml")
@@ -212,6 +212,7 @@ def tune(
             scorer.end()
         answers = HeldOutAnswers(**answer) if answer and "failed" not in answer else None
         lines, loud = sentences(result, prefer), warnings_of(result)
+        lines += largest_weights(answers.weights) if answers else []
         for sentence in loud:
             click.secho(f"{plain(sentence)}\n", bold=True)
         for table in (terminal(result, terminal_width()), tests(result).terminal(terminal_width())):

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
 
@@ -41,9 +42,18 @@ def load(
 
 
 def load_under(
-    source: Source, protocol: Protocol, access: Access, random_state: int, *, on_disk: bool = False
+    source: Source,
+    protocol: Protocol,
+    access: Access,
+    random_state: int,
+    *,
+    on_disk: bool = False,
+    timed: AbstractContextManager[None] | None = None,
 ) -> Dataset:
-    """Return the data of a source under a protocol; `random_state` and `on_disk` are as for `load`."""
+    """Return the data of a source under a protocol; `random_state` and `on_disk` are as for `load`.
+
+    A learnt metric is learnt within `timed`.
+    """
     raw = source.load(access)
     if not raw.verified and not source.own:
         say_once(
@@ -51,7 +61,7 @@ def load_under(
             f"{raw.name} is unverified: no published hash is known; "
             f"the fingerprint to pin is {raw.fingerprint}",
         )
-    data = prepare(raw, protocol, random_state, access.folder if on_disk else None)
+    data = prepare(raw, protocol, random_state, access.folder if on_disk else None, timed)
     return replace(data, learn=raw.learn)
 
 

@@ -1,7 +1,7 @@
 """What a protocol learns from training rows, block by block, to prepare any rows in the same way."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias
@@ -140,11 +140,12 @@ def learn_chain(
     blocks: Blocks,
     weights: NDArray[np.float64] | None = None,
     labels: Labels | None = None,
+    timed: AbstractContextManager[None] | None = None,
 ) -> list[Transformer]:
     """Return the chain's transformers, each learnt on the training rows as the steps before it leave them.
 
     With weights (n,) means and variances are weighted; a largest norm and a range do not depend on them. A
-    learnt metric needs the labels.
+    learnt metric needs the labels, and is learnt within `timed`.
     """
     from sklearn.preprocessing import StandardScaler
 
@@ -158,7 +159,7 @@ def learn_chain(
         elif step in LEARNT:
             assert labels is not None
             parts = (apply_chain(chain, block, dense=shifts(transformer)) for block in blocks())
-            learn_metric(transformer, parts, labels, weights)
+            learn_metric(transformer, parts, labels, weights, timed)
         elif hasattr(transformer, "partial_fit"):
             start, own = 0, weights if isinstance(transformer, StandardScaler) else None
             for block in blocks():
@@ -171,9 +172,16 @@ def learn_chain(
 
 
 def learn_metric(
-    metric: Any, blocks: Iterator[Matrix], labels: Labels, weights: NDArray[np.float64] | None
+    metric: Any,
+    blocks: Iterator[Matrix],
+    labels: Labels,
+    weights: NDArray[np.float64] | None,
+    timed: AbstractContextManager[None] | None = None,
 ) -> Any:
-    """Return a LearntMetric that is fitted on a random sample of the rows, which is as large as it takes."""
+    """Return a LearntMetric that is fitted on a random sample of the rows, which is as large as it takes.
+
+    `timed` is around the fit alone.
+    """
     from kfeat.learnt_metric import MOST_ROWS
 
     n = len(labels.y)
@@ -184,9 +192,9 @@ def learn_metric(
         rows.append(block[some[(start <= some) & (some < stop)] - start])
         start = stop
     X = vstack(rows, format="csr") if issparse(rows[0]) else np.concatenate(rows)
-    return metric.set_params(task=labels.task).fit(
-        X, labels.y[some], None if weights is None else weights[some]
-    )
+    metric.set_params(task=labels.task)
+    with timed or nullcontext():
+        return metric.fit(X, labels.y[some], None if weights is None else weights[some])
 
 
 def apply_chain(chain: Sequence[Transformer], block: Matrix, dense: bool = False) -> Matrix:
@@ -237,15 +245,21 @@ class Preparation:
         X = X.astype("float64" if self.chain else self.dtype, copy=False)
         return apply_chain(self.chain, X, dense=not self.sparse).astype(self.dtype, copy=False)
 
+    @property
+    def metric(self) -> Any | None:
+        """The LearntMetric of the chain, None if it has none."""
+        return next((step for step in self.chain if hasattr(step, "weights_")), None)
+
     def learnt_parameters(self, names: Sequence[str] = ()) -> dict[str, float]:
         """Return the weights of a learnt metric by `weight.COLUMN`, a name or a position; nothing without."""
-        metric = next((step for step in self.chain if hasattr(step, "weights_")), None)
-        if metric is None:
+        if self.metric is None:
             return {}
         columns = range(self.n_features) if self.columns is None else self.columns
         known = len(names) == self.n_features
         named = [names[column] if known else str(column) for column in columns]
-        return dict(zip((f"weight.{name}" for name in named), metric.weights_.round(4).tolist(), strict=True))
+        return dict(
+            zip((f"weight.{name}" for name in named), self.metric.weights_.round(4).tolist(), strict=True)
+        )
 
     def labels(self, y: NDArray[Any], start: int = 0) -> NDArray[Any]:
         """Return labels as +1 and -1 if training made them so, otherwise unchanged.

@@ -1,6 +1,7 @@
 """From a raw dataset and a protocol to the arrays that an experiment sees."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,19 @@ from kfeat.data.protocol import LEARNT, Protocol
 from kfeat.errors import DataError
 
 
-def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | None = None) -> Dataset:
+def prepare(
+    raw: Raw,
+    protocol: Protocol,
+    random_state: int,
+    scratch: Path | None = None,
+    timed: AbstractContextManager[None] | None = None,
+) -> Dataset:
     """Return the dataset under a protocol; `random_state` draws what the protocol does not fix.
 
     Works in blocks of rows in float64 and writes the result once, so memory beyond the result stays small.
     With a folder `scratch` dense results are not held in memory either: rows that the protocol does not
-    change stay in their files, and others are written to a temporary file of that folder.
+    change stay in their files, and others are written to a temporary file of that folder. A learnt metric is
+    learnt within `timed`.
     Raises DataError when the split asks for too many rows, the training rows hold a single class, or a value
     is too large for the protocol's dtype.
     """
@@ -42,7 +50,8 @@ def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | Non
     positive = positive_classes(raw, protocol)
     y = labels_under(raw, positive, train)
     with refusing_large_values(raw.name, protocol.dtype):
-        preparation = learn(raw, protocol, train, positive, None if weights is None else weights[train])
+        own = None if weights is None else weights[train]
+        preparation = learn(raw, protocol, train, positive, own, timed)
         X_train, X_test = prepared_parts(raw, preparation, train, test, scratch)
     return Dataset(
         name=raw.name,
@@ -56,7 +65,7 @@ def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | Non
         label_names=raw.label_names if positive is None else (),
         preparation=preparation,
         by=None if by is None else by[train],
-        weights=None if weights is None else weights[train],
+        weights=own,
         weights_test=None if weights is None else weights[test],
     )
 
@@ -67,8 +76,12 @@ def learn(
     train: Indices,
     positive: NDArray[Any] | None,
     weights: NDArray[np.float64] | None = None,
+    timed: AbstractContextManager[None] | None = None,
 ) -> Preparation:
-    """Return what the protocol learns from the training rows, and from their weights (n,), if any."""
+    """Return what the protocol learns from the training rows, and from their weights (n,), if any.
+
+    A learnt metric is learnt within `timed`.
+    """
     drops = protocol.constant_features == "drop"
     if holds_strings(raw.parts["train"].X) and (drops or protocol.scale):
         raise DataError(f"{raw.name}: its rows are strings, so the protocol cannot scale or drop features")
@@ -77,7 +90,7 @@ def learn(
     learns = any(step in LEARNT for step in protocol.scale)
     labels = Labels(labels_under(raw, positive, train)[train], raw.task) if learns else None
     blocks = partial(raw.blocks, train, columns, dense=dense)
-    chain = tuple(learn_chain(protocol.scale, blocks, weights, labels))
+    chain = tuple(learn_chain(protocol.scale, blocks, weights, labels, timed))
     return Preparation(
         n_features=raw.n_features,
         columns=columns if len(columns) < raw.n_features else None,

@@ -240,7 +240,8 @@ class Past:
             self.peaks[cell] = min(int(1e6 * peak), self.peaks.get(cell, int(1e6 * peak)))
         with suppress(ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
             work = work_of(row)
-            if 0 < (ratio := (seconds + TRIAL) / formula(work)) < inf:
+            own = seconds - row["seconds"].get("metric", {"cpu": 0.0})["cpu"]
+            if 0 < (ratio := (own + TRIAL) / formula(work)) < inf:
                 for key in (work.kind, work.kind[2:]):
                     self._ratios[key].append(ratio)
 

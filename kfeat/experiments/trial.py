@@ -1,7 +1,7 @@
 """Running one trial: data, map, solver -> one row of numbers.
 
-The clock times fitting the map, mapping the training rows, training, mapping the test rows and predicting:
-wall and CPU seconds of each, CPU seconds summed over threads.
+The clock times learning a metric, fitting the map, mapping the training rows, training, mapping the test rows
+and predicting: wall and CPU seconds of each, CPU seconds summed over threads.
 """
 
 import hashlib
@@ -58,8 +58,9 @@ def run_trial(
     for item in (trial.own_kernel, *trial.components.values()):
         if item and item.place:
             item.place.load()
+    clock = Clock(threads, announce)
     try:
-        data = load_data(trial, access)
+        data = load_data(trial, access, clock("metric"))
     except DataError as error:
         if not trial.protocol.random:
             raise
@@ -81,7 +82,6 @@ def run_trial(
         _warm_up(trial, data, threads)
         announce(None)
     reset_peak_memory()
-    clock = Clock(threads, announce)
     try:
         result = _work(trial, data, clock, threads)
     except Exception as error:
@@ -173,10 +173,13 @@ def header(trial: Trial) -> dict[str, Any]:
     }
 
 
-def load_data(trial: Trial, access: Access) -> Dataset:
-    """Return the data of a trial, split and scaled; out of core, its dense rows are on the disk."""
+def load_data(trial: Trial, access: Access, timed: AbstractContextManager[None] | None = None) -> Dataset:
+    """Return the data of a trial, split and scaled; out of core, its dense rows are on the disk.
+
+    A learnt metric is learnt within `timed`.
+    """
     on_disk = trial.memory == "out_of_core"
-    return load_under(trial.source, trial.protocol, access, trial.seeds["data"], on_disk=on_disk)
+    return load_under(trial.source, trial.protocol, access, trial.seeds["data"], on_disk=on_disk, timed=timed)
 
 
 def estimators(trial: Trial, data: Dataset, n_jobs: int | None = None) -> tuple[Any, Any, Any]:

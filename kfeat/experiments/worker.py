@@ -34,9 +34,9 @@ class WorkerOptions:
     """How a worker runs its trials; nothing here changes a trial's numbers.
 
     `time_limit` is in CPU seconds, summed over threads as in the tables, of the phases that the trial's clock
-    times: mapping, training, predicting. Starting the process, loading the data, and time in which the
-    process was suspended or waited for a core do not count. Relative paths of a user's own files start at
-    `folder`; None means the current folder of this process.
+    times: learning a metric, mapping, training, predicting. Starting the process, loading the data, and time
+    in which the process was suspended or waited for a core do not count. Relative paths of a user's own files
+    start at `folder`; None means the current folder of this process.
 
     `memory` is the number of bytes that all trials at the same time on a machine may take; None: nine tenths
     of what is available when they begin. A process without a trial for `rest` seconds ends; None: never.

@@ -1,4 +1,4 @@
-"""What a trained method answers on held-out rows: predictions, probabilities, the importance of columns."""
+"""What a page shows of a trained method: its answers on held-out rows, and what its columns are worth."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,7 +26,8 @@ class HeldOutAnswers:
     `known` and `predicted` are positions among the `classes`, or targets and values of a regression, which
     has no classes. `probabilities` are (n, classes), None where there are none. `importances` has by the name
     of a column by how much the metric falls if its cells are shuffled, among `n_shuffled` rows: the mean and
-    the standard deviation of some shuffles. It is empty where there was no time.
+    the standard deviation of some shuffles. It is empty where there was no time. `weights` are those of a
+    learnt metric (see `metric_weights`).
     """
 
     classes: list[str]
@@ -35,6 +36,7 @@ class HeldOutAnswers:
     probabilities: NDArray[np.float64] | None
     importances: dict[str, tuple[float, float]]
     n_shuffled: int
+    weights: dict[str, float]
 
 
 def held_out_answers(
@@ -56,7 +58,21 @@ def held_out_answers(
         probabilities = None
     with suppress(ValueError):  # of a metric that some rows have no value of
         importances, n = importances_of(answer, model, data, metric, seconds, seed)
-    return HeldOutAnswers(classes, answers.y, answers.predict(None), probabilities, importances, n)
+    weights = metric_weights(model.preparation_, data.coding)
+    return HeldOutAnswers(classes, answers.y, answers.predict(None), probabilities, importances, n, weights)
+
+
+def metric_weights(preparation: Any, coding: Any) -> dict[str, float]:
+    """Return by the name of each column its share of the trace of the metric's matrix M; empty without one.
+
+    M_jj is the mean square of the derivative of a predictor by feature j (`kfeat.LearntMetric`), and a column
+    that is many features has the sum of theirs.
+    """
+    if preparation.metric is None or not preparation.metric.round_:
+        return {}
+    names, column = columns_of(coding, preparation)
+    squares = np.bincount(column, preparation.metric.weights_**2, len(names))
+    return dict(zip(names, (squares / squares.sum()).tolist(), strict=True))
 
 
 def importances_of(

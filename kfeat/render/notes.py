@@ -41,6 +41,10 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     stand_ins = experiment.stand_ins.items()
     lines += [f"{name}: a stand-in for {meant}." for name, meant in stand_ins if name in names]
     lines += _of_times(cells)
+    if any(cell.of("metric", busy=True) for cell in cells):
+        lines.append(
+            "metric: CPU seconds of learning the metric from the training rows; a speed-up has them."
+        )
     if any(cell.of("live") for cell in cells):
         lines.append("live features: columns that are not the same in all training rows.")
     if any(cell.of("columns") for cell in cells):

@@ -31,8 +31,10 @@ _QUANTITIES = (
     "columns",
     "unseen",
 )
+_TIMES = ("metric", *PHASES)
+_OF_METRIC = [f"metric_{clock}_seconds{spread}" for clock in CLOCKS for spread in ("", "_sd")]
 # Columns of the CSV that stand there only where they have something to say.
-_OCCASIONAL = ("paper_test_time", "not_converged", "busy", *_QUANTITIES)
+_OCCASIONAL = ("paper_test_time", "not_converged", "busy", *_OF_METRIC, *_QUANTITIES)
 
 
 def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int | None = None) -> str:
@@ -116,7 +118,7 @@ def _tables(experiment: Experiment, cells: Sequence[Cell], style: str) -> list[t
 def _table(cell_records: Sequence[dict[str, str]], hidden: Collection[str]) -> Table:
     keys = [key for key in cell_records[0] if key not in hidden]
     left = sum(key in (*_PLACE, "method") for key in keys)
-    headers = [f"{key} (s)" if key in PHASES else key for key in keys]
+    headers = [f"{key} (s)" if key in _TIMES else key for key in keys]
     lines = [[record[key] for key in keys] for record in cell_records]
     return Table(headers, lines, range(left), range(left, len(headers)), left)
 
@@ -131,7 +133,8 @@ def records(experiment: Experiment, cells: Sequence[Cell], spread: bool = False)
     values = {key: {record[key] for record in whole} for key in (whole[0] if whole else ())}
     hidden = {key for key in _PLACE if len(values[key]) == 1} if whole else set()
     hidden |= set() if any(cell.reported for cell in cells) else {"difference"}
-    optional = ["paper", *(time.title for time in PRINTED_TIMES.values()), "live features", *_QUANTITIES]
+    optional = ["paper", *(time.title for time in PRINTED_TIMES.values()), "metric", "live features"]
+    optional += _QUANTITIES
     if all(cell.trial.measure for cell in cells):  # of maps alone: nothing is trained, and not all are timed
         optional += PHASES
         hidden.add("speed-up")
@@ -151,7 +154,7 @@ def _record(
         maps = [peer for peer in peers if peer.trial.map and peer.named(SCORE) == quantity]
         score = Bold(score) if cell is best_of(maps) else score
     timed = f", {cell.timed_runs} timed" if 0 < cell.timed_runs < len(cell.rows) else ""  # not all of them
-    seconds = {phase: _seconds(cell, phase, spread) for phase in PHASES}
+    seconds = {phase: _seconds(cell, phase, spread) for phase in _TIMES}
     if cell.bound:  # it stands where most of the time goes
         seconds["train" if cell.trial.solver else "map"] = shown(cell.bound, seconds_text)
     return {
@@ -234,7 +237,7 @@ def _flat(
     for title, own_ratio in own.items():
         line |= _flat_ratio(title, own_ratio)
     for clock, suffix in CLOCKS.items():
-        for phase in PHASES:
+        for phase in _TIMES:
             seconds = cell.of(f"{phase}{suffix}", busy=True)
             line[f"{phase}_{clock}_seconds"] = seconds and _rounded(seconds.mean, 4)
             line[f"{phase}_{clock}_seconds_sd"] = seconds and seconds.sd and _rounded(seconds.sd, 4)

@@ -14,6 +14,7 @@ from kfeat.render.table import Table
 from kfeat.text import counted
 
 SHOWN = 12  # lines of the terminal's table
+MOST_WEIGHTS, MOST_OUTSIDE = 3, 20  # named columns of a metric: with the largest weights, and with none
 HEADERS = ("rows", "scale", "kernel", "map", "solver", "score", "spread", "seconds", "why not")
 IN_PERCENT = ("accuracy", "balanced_accuracy")
 SHORT = {
@@ -140,6 +141,39 @@ def sentences(result: SearchResult, prefer: Prefer = "accuracy") -> list[str]:
     elif prefer == "linear" and taken == result.trained and not taken.candidate.linear:
         lines.append("No linear model is within half a point of the best, so none was taken.")
     return lines
+
+
+def largest_weights(weights: Mapping[str, float]) -> list[str]:
+    """Return a sentence with the largest weights of a learnt metric; none without a metric."""
+    shares = [f"{name} ({100 * share:.0f} %)" for name, share in heaviest_first(weights) if share][
+        :MOST_WEIGHTS
+    ]
+    return [f"Largest weights of the learnt metric: {', '.join(shares)}."] if shares else []
+
+
+def weights_explained(weights: Mapping[str, float], drawn: int) -> list[str]:
+    """Return sentences on all weights of a learnt metric, of which so many are drawn."""
+    if not weights:
+        return []
+    lines = [
+        "Learnt weights: the mean square of the predictor's derivative by each scaled column, as a share of "
+        "their sum (of a rotation, the diagonal of its matrix). They are a scale of distances and not an "
+        "importance: correlated columns share a weight, and a column that is left out may still matter."
+    ]
+    inside = [pair for pair in heaviest_first(weights) if pair[1]]
+    if more := inside[drawn:]:
+        together = 100 * sum(share for _, share in more)
+        lines.append(f"Not drawn: {counted(len(more), 'columns')} with {together:.2g} % together.")
+    if outside := [name for name, share in weights.items() if not share]:
+        names = ", ".join(outside[:MOST_OUTSIDE])
+        names += f" and {len(outside) - MOST_OUTSIDE:,} more" if len(outside) > MOST_OUTSIDE else ""
+        lines.append(f"Left out, with a weight of 0: {names}.")
+    return lines
+
+
+def heaviest_first(weights: Mapping[str, float]) -> list[tuple[str, float]]:
+    """Return columns and their weights, the largest first."""
+    return sorted(weights.items(), key=lambda item: -item[1])
 
 
 def _method(scored: Scored) -> str:

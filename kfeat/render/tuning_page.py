@@ -15,11 +15,20 @@ from kfeat.files import new_file
 from kfeat.own.report import HeldOutAnswers
 from kfeat.own.result import SearchResult
 from kfeat.render.table import Table
-from kfeat.render.tuning import HEADERS, IN_PERCENT, candidates, tests, title
+from kfeat.render.tuning import (
+    HEADERS,
+    IN_PERCENT,
+    candidates,
+    heaviest_first,
+    tests,
+    title,
+    weights_explained,
+)
 from kfeat.text import counted, plain
 
 WIDTH, HEIGHT = 9.6, 4.2  # of two panels, in inches
 MOST_NAMED, MOST_POINTS, LONGEST = 15, 2_000, 20  # columns or classes, points, letters of a name in a panel
+MOST_WEIGHTS = 20  # columns of a metric in a panel
 PAGE = """<!DOCTYPE html>
 <!-- {mark}` -->
 <html lang="en">
@@ -66,6 +75,7 @@ def write_page(
         lines = [*lines, "The budget had no time for figures of the test rows."]
     elif not answers.importances:
         lines = [*lines, "There were too few test rows, or no time, for the importance of columns."]
+    lines = [*lines, *weights_explained(answers.weights if answers else {}, MOST_WEIGHTS)]
     text = PAGE.format(
         mark=mark,
         heading=escape(plain(heading)),
@@ -92,6 +102,7 @@ def _figure(result: SearchResult, answers: HeldOutAnswers | None) -> str:
         draws += [_confusion if answers.classes else _residuals]
         draws += [_calibration] * (answers.probabilities is not None)
         draws += [partial(_importances, metric=result.facts.metric)] * bool(answers.importances)
+        draws += [_weights] * bool(answers.weights)
     with matplotlib.rc_context(RC):
         lines = 1 + len(draws) // 2
         figure = Figure(figsize=(WIDTH, HEIGHT * lines), layout="constrained")
@@ -184,6 +195,22 @@ def _importances(axes: Any, answers: HeldOutAnswers, metric: str) -> None:
     axes.set(
         title=f"Importance of columns, {counted(answers.n_shuffled, 'rows')}",
         xlabel=f"{title(metric)} lost by shuffling the column" + " (points)" * (factor > 1),
+    )
+
+
+def _weights(axes: Any, answers: HeldOutAnswers) -> None:
+    """Draw the largest weights of a learnt metric."""
+    from kfeat.render.figures.style import COLOURS
+
+    inside = [pair for pair in heaviest_first(answers.weights) if pair[1]]
+    names, shares = zip(*inside[:MOST_WEIGHTS], strict=True)
+    places = np.arange(len(names))[::-1]
+    axes.barh(places, 100 * np.array(shares), color=COLOURS[2], height=0.6)
+    axes.set_yticks(places, [shortened(name) for name in names])
+    of = f", the largest of {len(inside)}" if len(inside) > len(names) else ""
+    axes.set(
+        title=f"Learnt weights of {counted(len(names), 'columns')}{of}",
+        xlabel="share of the mean square of the derivative (%)",
     )
 
 

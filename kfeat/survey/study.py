@@ -19,6 +19,7 @@ import pandas as pd
 from scipy import stats
 
 from kfeat.analysis.statistics import KNOWN, Interval, Summary, welch_half_width
+from kfeat.experiments.quantities import PHASES
 from kfeat.experiments.row import Row, counts_as_timed
 
 EXACT, LINEAR, BOOSTING, FEWER = "exact", "linear", "boosting", "exact on fewer rows"
@@ -42,14 +43,13 @@ def results(rows: Iterable[Row]) -> pd.DataFrame:
 
 def _result(row: Row) -> dict[str, Any]:
     phases, timed = row["seconds"], counts_as_timed(row)
-    work = ("map_fit", "map_train", "train")
     predict = sum(phases[name]["cpu"] for name in ("map_test", "predict") if name in phases)
     return {
         **_part(row),
         "method": method_of(row["map"], row["kernel"], row["solver"]),
         "D": (row["map"] or {}).get("n_components", 0),
         "repeat": row["repeat"],
-        "seconds": sum(phases[name]["cpu"] for name in work if name in phases) if timed else np.nan,
+        "seconds": sum(phases[name]["cpu"] for name in PHASES["fit"] if name in phases) if timed else np.nan,
         "predict": 1000 * predict / row["n_test"] if timed else np.nan,
         "memory_mb": row["peak_memory_mb"],
     }

@@ -1,6 +1,6 @@
 """The page and the figure of the part own_data, from rows that were kept as they came.
 
-`python -m scripts.bench.own_data_page results/bench ROWS...`: the files that `scripts.bench.own_data` wrote.
+`python -m scripts.bench.own_data_page results/bench ROWS...`: files that `scripts.bench.own_data` wrote.
 """
 
 import json
@@ -16,6 +16,8 @@ from matplotlib.figure import Figure
 from kfeat.render.figures.style import COLOURS, RC
 from kfeat.render.figures.svg import save
 from scripts.bench import own_data
+from scripts.bench.own_pairs import AIMS, judged, over_splits, pairs
+from scripts.bench.own_tables import AT_SIZE
 from scripts.bench.report import record, save_part, save_summary
 
 SHOWN = {"grid": "o", "HistGradientBoosting": "s", "HistGradientBoosting, searched": "D"}  # and their marks
@@ -30,21 +32,27 @@ NOTE = re.compile(
 def page(folder: Path, files: tuple[Path, ...]) -> None:
     """Write own_data.md, own_data.json and own_data.svg below FOLDER, and its summary.
 
-    What was published of tables that no file has stays.
+    What was published of tables that no file has stays, and its aims are judged by the same rule.
     """
-    rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-    published = [{"threads": 2, **row} for row in own_data.over_splits(rows)]
+    rows = [row for file in files for row in own_data.kept(file).values()]
+    published = over_splits(pairs(rows))
     measured = {row["shape"] for row in published}
     earlier = json.loads((folder / "own_data.json").read_text(encoding="utf-8"))
-    published = [row for row in earlier["rows"] if row["shape"] not in measured] + published
-    frame = pd.DataFrame(rows)
-    frame = frame[~frame["what"].str.endswith("its budget")]
-    once = [frame.drop_duplicates(["shape", "split", time])[time].sum() for time in ("kfeat_s", "other_s")]
-    seconds = float(sum(once)) + 60 * earlier["minutes"]
+    published = [rejudged(row) for row in earlier["rows"] if row["shape"] not in measured] + published
+    seconds = sum(row["seconds"] for row in rows) + 60 * earlier["minutes"]
     about = f"{own_data.__doc__}\n\n![Differences, and accuracy against seconds at size](own_data.svg)"
     save_part("own_data", record(about, published, seconds), folder)
     draw(published, folder / "own_data.svg")
     save_summary(folder)
+
+
+def rejudged(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a published row with the verdict that its interval shows."""
+    aim = next((aim for other, aim in AIMS.items() if row["what"].endswith(other)), None)
+    found = NOTE.match(row["note"])
+    if aim is None or row["target"] is None or found is None:
+        return row
+    return row | {"met": judged(float(found["gap"]), float(found["half"] or "nan"), aim)}
 
 
 def draw(published: list[dict[str, Any]], path: Path) -> None:
@@ -53,7 +61,7 @@ def draw(published: list[dict[str, Any]], path: Path) -> None:
     rows = rows.join(rows["note"].str.extract(NOTE).astype(float))
     named = rows["shape"].str.replace(r", [\d,]+ x \d+", "", regex=True)  # with the metric, if it is unusual
     rows = rows.assign(table=named, other=rows["what"].str.partition(" : ")[2])
-    large = rows["table"].isin(own_data.AT_SIZE)
+    large = rows["table"].isin(AT_SIZE)
     with mpl.rc_context(RC):
         figure = Figure(figsize=(9, 6), layout="constrained")
         left, right = figure.subplots(1, 2)

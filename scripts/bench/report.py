@@ -15,6 +15,7 @@ HEADINGS = {
     "threads": "threads",
     "what": "what : beside whom",
     "shape": "on what",
+    "splits": "splits",
     "kfeat_s": "kfeat (s)",
     "other_s": "the other (s)",
     "ratio": "speed-up",
@@ -36,8 +37,8 @@ ONE_BY_ONE = frozenset({"earlier", "engine", "multicore", "newton", "own_data"})
 LEGEND = """\
 *floor (s)* is the
 time of what nobody can leave out, such as bare FFTs or the writing of the bytes; the text above the table or
-the note says which. *met* tells whether the target, which was set before the measurement, is met; a dash
-means that the row has none."""
+the note says which. *met* tells whether the target, which was set before the measurement, is met; `open`
+that the measurement shows neither, and a dash that the row has none."""
 
 
 def record(about: str, rows: list[dict[str, Any]], seconds: float) -> Record:
@@ -98,7 +99,7 @@ def _line(part: str, found: Record) -> list[str]:
     judged = [row["met"] for row in rows if row.get("met") is not None]
     mean = f"{np.exp(np.mean(np.log(ratios))):.3g}" if ratios else "–"
     about, minutes = found.get("about", "").split("\n\n")[0].replace("\n", " "), found.get("minutes")
-    count = f"{sum(judged)} of {len(judged)}" if judged else "–"
+    count = f"{judged.count(True)} of {len(judged)}" if judged else "–"
     return [f"[{part}]({part}.md)", about, str(len(rows)), mean, count, f"{minutes:.1f}" if minutes else "–"]
 
 

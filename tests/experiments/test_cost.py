@@ -121,6 +121,9 @@ def test_another_cell_of_its_kind_takes_its_formula_by_their_ratio():
     one, four = (Past([done]).seconds("other", work) for work in (EXACT, four_times))
     assert one == pytest.approx(1.0 + TRIAL)  # the row's seconds, by the same formula
     assert four == pytest.approx(one * formula(four_times) / formula(EXACT))
+    with_metric = Past([done | {"seconds": done["seconds"] | {"metric": {"cpu": 9.0, "wall": 9.0}}}])
+    assert with_metric.seconds("other", EXACT) == one  # which may be without one
+    assert with_metric.seconds("c", EXACT) == 10.0
     unlike = Past([row("a", map={"name": "nystrom", "version": 3})])
     assert unlike.seconds("other", EXACT) == formula(EXACT)
 

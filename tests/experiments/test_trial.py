@@ -1,16 +1,19 @@
 from dataclasses import replace
 from itertools import count
+from time import process_time
 
 import pytest
 
-from kfeat.data import load
+from kfeat.data import Access, load
 from kfeat.diagnostics import sampled_rows
 from kfeat.errors import DataError
 from kfeat.experiments import clock
 from kfeat.experiments.clock import Watch
 from kfeat.experiments.measures import kernel_error
 from kfeat.experiments.selectors import quantity_named
+from kfeat.experiments.trial import run_trial
 from kfeat.kernels import Gaussian
+from kfeat.learnt_metric import LearntMetric
 from tests.cells import planned, run
 
 
@@ -144,16 +147,46 @@ def test_the_kernel_error_of_all_maps_is_taken_on_the_same_rows(write, monkeypat
     assert all((rows == seen[0]).all() for rows in seen)
 
 
+BEHIND_A_METRIC = (
+    "protocol.scale=[zscore, learnt_metric]", "maps=[{name: tensor_sketch, n_components: 16}]",
+    "solvers={mapped: {name: ridge_classifier}}", "repeats=2",
+)  # fmt: skip
+
+
 @pytest.mark.filterwarnings("ignore:LearntMetric")
 def test_a_row_has_the_weights_of_a_learnt_metric(write):
-    (trial,) = planned(
-        write(),
-        "protocol.scale=[zscore, learnt_metric]", "maps=[{name: tensor_sketch, n_components: 16}]",
-        "solvers={mapped: {name: ridge_classifier}}", "repeats=1",
-    )  # fmt: skip
+    trial, _ = planned(write(), *BEHIND_A_METRIC)
     learnt = run(trial)["learnt"]["protocol"]
     assert list(learnt) == [f"weight.{j}" for j in range(64)]
     assert learnt["weight.0"] == 0 < max(learnt.values())  # a pixel that is always 0
+
+
+@pytest.mark.filterwarnings("ignore:LearntMetric")
+def test_every_row_behind_a_metric_has_the_seconds_of_learning_it_and_they_count(write, monkeypatch):
+    monkeypatch.setattr(LearntMetric, "_learn", lambda *_: use_the_processor(0.2))
+    for row in map(run, planned(write(), *BEHIND_A_METRIC)):
+        cpu = {phase: seconds["cpu"] for phase, seconds in row["seconds"].items()}
+        assert list(cpu) == ["metric", "map_fit", "map_train", "map_test", "train", "predict"]
+        assert 0.2 <= quantity_named("metric").read(row) == cpu["metric"] < 1
+        whole = cpu["metric"] + cpu["map_fit"] + cpu["map_train"] + cpu["train"]
+        assert quantity_named("fit").read(row) == pytest.approx(whole)
+
+
+@pytest.mark.filterwarnings("ignore:LearntMetric")
+def test_the_time_limit_holds_while_a_metric_is_learnt_and_what_it_took_is_gone(write, monkeypatch):
+    monkeypatch.setattr(LearntMetric, "_learn", lambda *_: use_the_processor(0.1))
+    told = []
+    trial, _ = planned(write(), *BEHIND_A_METRIC)
+    row = run_trial(trial, threads=1, alone=False, access=Access(offline=True), announce=told.append)
+    first, _, second, *_ = told
+    assert (first.name, first.before) == ("metric", 0.0)
+    assert (second.name, second.before) == ("map_fit", row["seconds"]["metric"]["cpu"])
+
+
+def use_the_processor(seconds):
+    end = process_time() + seconds
+    while process_time() < end:
+        pass
 
 
 def test_a_row_says_what_was_learnt_in_the_place_of_parameters(write):

@@ -1,15 +1,20 @@
 """What a page shows of held-out rows: predictions, probabilities and the columns by their names."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn import metrics
 
 from kfeat.data import FileSource, load
+from kfeat.kernels import Gaussian
+from kfeat.learnt_metric import LearntMetric
+from kfeat.maps import RandomFourier
 from kfeat.own import KernelModel
 from kfeat.own.candidates import boosting_model
-from kfeat.own.report import columns_of, held_out_answers
+from kfeat.own.report import columns_of, held_out_answers, metric_weights
 from kfeat.own.scoring import metric_of
-from kfeat.solvers import Newton
+from kfeat.solvers import Newton, Ridge
 from tests.own.asking import churn
 
 
@@ -35,7 +40,7 @@ def test_the_columns_that_matter_are_named(customers, boosting):
     model.fit_prepared(scaled.preparation, scaled.X_train, scaled.y_train)
     metric = metric_of("roc_auc", data.y_train, True)
     shown = held_out_answers(model, data, metric, 60.0, 0)
-    assert shown.classes == ["no", "yes"]
+    assert (shown.classes, shown.weights) == (["no", "yes"], {})
     np.testing.assert_array_equal(shown.known, data.y_test)
     np.testing.assert_array_equal(shown.predicted, model.predict_prepared(scaled.X_test))
     assert metrics.roc_auc_score(data.y_test, shown.probabilities[:, 1]) > 0.8
@@ -53,6 +58,30 @@ def test_all_features_of_a_word_or_a_date_are_of_one_column(customers):
     assert len(column) == data.X_test.shape[1]
     assert np.bincount(column, minlength=8).tolist() == [1, 1, 1, 3, 8, 1, 2, 0]  # without constant features
     assert names[3] == "plan"
+
+
+def test_a_metric_has_a_weight_for_each_column_with_those_of_all_its_features(customers):
+    data, metric = customers("none"), LearntMetric()
+    metric.weights_, metric.round_ = np.arange(17.0), 1
+    weights = metric_weights(replace(data.preparation, chain=(metric,)), data.coding)
+    assert [*weights] == ["age", "months", "calls", "plan", "region", "bill", "day", "country"]
+    assert sum(weights.values()) == pytest.approx(1)
+    assert weights["plan"] == pytest.approx((3**2 + 4**2 + 5**2) / (np.arange(17) ** 2).sum())
+    assert weights["age"] == weights["country"] == 0
+    metric.round_ = 0  # no metric was better than none
+    assert metric_weights(replace(data.preparation, chain=(metric,)), data.coding) == {}
+
+
+@pytest.mark.parametrize("step", ["learnt_metric", "learnt_rotation"])
+def test_what_a_model_answers_has_the_weights_of_its_metric(step):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    y = np.sin(3 * X[:, 1]) + X[:, 2] / 2
+    model = KernelModel(RandomFourier(Gaussian(0.5), 64, random_state=0), Ridge(), ["zscore", step]).fit(X, y)
+    data = type("Data", (), {"X_test": X, "y_test": y, "coding": None, "label_names": ()})
+    weights = held_out_answers(model, data, metric_of("r2", y, False), 0.0, 0).weights
+    assert sorted(weights, key=weights.get) == ["column 0", "column 2", "column 1"]
+    assert weights["column 1"] > 5 * weights["column 2"]  # the derivative's mean square: 18 times
 
 
 def test_a_regression_without_names_has_numbered_columns():

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from functools import partial
 from math import exp, log, sqrt
 
 import pytest
@@ -10,6 +11,7 @@ from kfeat.analysis.cells import summarise
 from kfeat.analysis.statistics import TIME_FREEDOM, welch_half_width
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
+from kfeat.render.notes import notes
 from kfeat.render.numbers import MISSING
 from kfeat.render.report import records, render_csv
 from tests.cells import cells_with, fake_row
@@ -84,6 +86,25 @@ def cells_of(experiment, exact, sketch):
         return fake_row(trial, 0.9, seconds={"train": train}, timed=times[trial.repeat] > 0)
 
     return cells_with(experiment, row)
+
+
+def test_a_table_has_the_seconds_of_learning_a_metric_if_a_cell_has_them(three):
+    def row(trial, more):
+        learning = {"cpu": 9.0 if trial.map else 3.0 + trial.repeat, "wall": 9.0}
+        seconds = {"train": {"cpu": 1.0, "wall": 1.0}} | ({"metric": learning} if more else {})
+        return fake_row(trial, 0.9, seconds=seconds)
+
+    with_metric, without = (cells_with(three, partial(row, more=more)) for more in (True, False))
+    exact, sketch, _ = records(three, with_metric)
+    assert values(exact, "metric", "speed-up") == ["4.0", "1×"]
+    assert values(sketch, "metric", "speed-up") == ["9.0", "0.493×"]  # 4, 5 and 6 s over 10 s
+    exact, sketch, _ = csv_of(three, with_metric)
+    keys = [f"metric_{key}" for key in ("cpu_seconds", "cpu_seconds_sd", "wall_seconds")]
+    assert values(exact, *keys) == ["4.0", "1.0", "9.0"]
+    assert any(line.startswith("metric: ") for line in notes(three, with_metric))
+    assert "metric" not in records(three, without)[0]
+    assert not any(key.startswith("metric_") for key in csv_of(three, without)[0])
+    assert not any(line.startswith("metric: ") for line in notes(three, without))
 
 
 def test_the_csv_has_deviations_counts_and_the_intervals_of_ratios(three):

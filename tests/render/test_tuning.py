@@ -9,7 +9,7 @@ import pytest
 from kfeat.own.candidates import linear_model
 from kfeat.own.report import HeldOutAnswers
 from kfeat.own.result import SearchResult, preferred
-from kfeat.render.tuning import sentences
+from kfeat.render.tuning import largest_weights, sentences
 from kfeat.render.tuning_page import write_page
 from tests.own.asking import FACTS, scored
 
@@ -29,9 +29,10 @@ CLASSES = HeldOutAnswers(
     np.column_stack([1 - PROBABILITY, PROBABILITY]),
     {"age & <b>": (0.02, 0.01), "$x_1$": (0.2, 0.01)},
     200,
+    {},
 )
 VALUES = rng.normal(size=120)
-TARGETS = HeldOutAnswers([], VALUES, VALUES + 0.1, None, {}, 0)
+TARGETS = HeldOutAnswers([], VALUES, VALUES + 0.1, None, {}, 0, {})
 
 
 class Page(HTMLParser):
@@ -89,6 +90,29 @@ def test_what_there_are_no_answers_for_is_not_drawn(answers, texts, tmp_path):
     for text in texts:
         assert text in page.texts, text
     assert ("Calibration" in page.texts) == (answers not in (TARGETS, None))
+
+
+def test_a_page_draws_the_largest_weights_of_a_metric_and_names_the_others(tmp_path):
+    weights = {f"column {i}": (i + 1) / 400 for i in range(25)} | {"day & <b>": 0.0, "country": 0.0}
+    weights["column 24"] += 1 - sum(weights.values())
+    page = page_of(RESULT, replace(CLASSES, weights=weights), tmp_path / "a.html")
+    for text in (
+        "Learnt weights of 20 columns, the largest of 25", "column 24", "column 5",
+        "Not drawn: 5 columns with 3.8 % together.", "Left out, with a weight of 0: day & <b>, country.",
+    ):  # fmt: skip
+        assert text in page.texts, text
+    assert "column 4" not in page.texts
+    assert any("not an importance: correlated columns" in text for text in page.texts)
+    without = page_of(RESULT, CLASSES, tmp_path / "a.html").texts
+    assert not any("weights" in text for text in without)
+
+
+def test_the_terminal_has_the_three_largest_weights_of_a_metric():
+    weights = {"age": 0.2, "day": 0.0, "bill": 0.5, "plan": 0.04, "calls": 0.26}
+    told = "Largest weights of the learnt metric: bill (50 %), calls (26 %), age (20 %)."
+    assert largest_weights(weights) == [told]
+    assert largest_weights({"a": 1.0, "b": 0.0}) == ["Largest weights of the learnt metric: a (100 %)."]
+    assert largest_weights({}) == []
 
 
 def test_what_was_preferred_is_taken_by_its_rule_and_said():
