@@ -21,7 +21,8 @@ from kfeat.errors import ParameterError
 # Objects and resources that the experiment passes; a YAML file never contains them.
 HANDED_IN = frozenset({"kernel", "random_state", "n_jobs"})
 KeyPath: TypeAlias = Sequence[str | int]
-ALIASES = {"rbf": "gaussian", "poly": "polynomial", "svm": "libsvm"}  # names that other libraries use
+# Names that other libraries and papers use.
+ALIASES = {"rbf": "gaussian", "poly": "polynomial", "svm": "libsvm", "rff": "random_fourier"}
 OWN_SENTENCE = "told"  # the type of a problem whose message already says what was found
 
 

@@ -1,6 +1,7 @@
 """What the README files and the pages of docs/ show must work as it stands."""
 
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from scripts.readme import DOCS, EXPLAINING, READMES, updated
 
 ROOT = Path(__file__).parents[1]
 README = Path("README.md")
+OWN_DATA = ("start", "howto/own_data", "howto/choose_a_map")  # pages
 SHOWN = [README, Path("CONTRIBUTING.md"), *DOCS]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
@@ -48,6 +50,21 @@ def test_the_python_examples_of_a_page_run_one_after_the_other(page, tmp_path, m
     names = {}
     for example in blocks(page, "python"):
         exec(compile(example, str(page), "exec"), names)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{page}.md" for page in OWN_DATA)])
+def test_the_commands_on_own_data_run_one_after_the_other_in_an_empty_folder(page, tmp_path, monkeypatch):
+    """Word for word, but for the budget of the search."""
+    monkeypatch.chdir(tmp_path)
+    (block,) = (block for block in blocks(page, "sh") if "kfeat advise own" in block or "kfeat new" in block)
+    for line in block.splitlines():
+        _, *arguments = shlex.split(line, comments=True)
+        if arguments[0] == "tune":
+            arguments[arguments.index("--budget") + 1] = "5s"
+        result = CliRunner().invoke(main, arguments)
+        assert result.exit_code == 0, f"{line}: {result.output}"
+    assert block.startswith("kfeat data export digits own.csv")
 
 
 @pytest.mark.slow

@@ -1,16 +1,18 @@
-"""The `kfeat data` commands: list, fetch, verify, describe and remove datasets."""
+"""The `kfeat data` commands: list, fetch, verify, describe, export and remove datasets."""
 
 import json
 import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kfeat.cli import completion, options, output, values
 from kfeat.errors import ConfigError, KfeatError
+from kfeat.files import replacing, writing
 from kfeat.text import as_yaml, counted, plain, plain_lines
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ WIDEST = 36  # characters of a cell of the table
 
 @click.group(cls=output.Group)
 def data() -> None:
-    """List, download, verify and describe datasets.
+    """List, download, verify, describe and export datasets.
 
     Files are kept in a cache folder (KFEAT_CACHE moves it). A mirror (--mirror or KFEAT_MIRROR), a folder
     or URL laid out as <dataset>/<file>, is tried before the upstream and verified the same way.
@@ -232,6 +234,43 @@ def _show_dataset(status: "Status") -> None:
             click.echo(f"               {url}")
     click.echo(f"  licence      {entry.licence}")
     click.echo(f"  citation     {entry.citation}")
+
+
+@data.command()
+@click.argument("name", shell_complete=_complete)
+@click.argument("file", metavar="CSV", type=click.Path(path_type=Path))
+@click.option("--test", "test_file", metavar="FILE", type=click.Path(path_type=Path),
+              help="Write the test rows to FILE; where there are none, a fifth of each class.")  # fmt: skip
+@options.access
+@options.verbosity
+def export(
+    name: str, file: Path, test_file: Path | None, mirror: str | None, offline: bool, quiet: bool
+) -> None:
+    """Write a registered dataset as a CSV file with a header, whose last column is the target.
+
+    Features are numbers, as kfeat reads them, and classes have their names. The dataset is downloaded if it
+    is not cached. A file that would take more than 200 MB is refused.
+    """
+    from kfeat.data import Protocol, load_raw
+    from kfeat.data.export import check_csv_size, column_names, write_csv
+    from kfeat.data.registry import entry
+    from kfeat.own.new_config import first_split
+
+    entry(name)  # raises for an unknown name
+    places = [file] if test_file is None else [file, test_file]
+    for place in places:
+        if place.exists() or places.count(place) > 1:
+            raise ConfigError(f"{place} exists; give another name, or remove it")
+    raw = load_raw(name, mirror=mirror, offline=offline)
+    check_csv_size(raw)
+    split: Any = {"kind": "all"} if test_file is None else first_split(raw)
+    sides = Protocol.model_validate({"split": split}).split.rows(raw, 0)
+    for place, rows in zip(places, sides, strict=False):
+        with writing(place, ConfigError), replacing(place) as new, new.open("w", encoding="utf-8") as out:
+            write_csv(raw, rows, out)
+        if not quiet:
+            features, target = counted(raw.n_features, "features"), column_names(raw)[1]
+            click.echo(f"{place}: {counted(len(rows), 'rows')}, {features}; the target is {target}")
 
 
 @data.command()

@@ -46,7 +46,8 @@ def advise(
     from kfeat.data.reading import Reading
     from kfeat.data.registry import registry
     from kfeat.files import names_beside
-    from kfeat.own.new_config import described_file, sentences, training_rows
+    from kfeat.own.advice import sentences, sizes
+    from kfeat.own.new_config import described_file, first_split, training_rows
     from kfeat.parameters import did_you_mean
     from kfeat.survey.advice import advise as advice_for
     from kfeat.survey.advice import skill
@@ -57,14 +58,15 @@ def advise(
         raise ConfigError(f"{data}: no such dataset and no such file{near}")
     else:
         raw, _, _ = described_file(Path(data), target=target, test=None, task=None, reading=Reading())
-    n = rows or training_rows(raw)
+    n = rows or len(training_rows(raw, {"split": first_split(raw)}))
     advised = advice_for(raw.task, n, raw.n_features, budget)
     if advised is None:
         raise ConfigError(
             f"no linear model trains {counted(n, 'rows')} within {budget:g} s; give a longer --budget"
         )
     regret, others = skill()
-    words = sentences(raw, n, advised, regret, others)
+    asked_for = f"{counted(n, 'training rows')}, {counted(raw.n_features, 'features')}"
+    words = sentences(raw, asked_for if rows else sizes(raw, n), advised, regret, others)
     if form == "json":
         asked = {"data": data, "budget": budget, "task": raw.task, "n": n, "d": raw.n_features}
         advice = {**asdict(advised), "entry": advised.entry}
@@ -87,6 +89,8 @@ def advise(
               help="Rows of one customer, patient or the like all train or all test.")  # fmt: skip
 @click.option("--time", metavar="COLUMN", help="Test on the rows that are last by this date or number.")
 @click.option("--weight", metavar="COLUMN", help="Rows count by this number, in training and in scores.")
+@click.option("--maps", metavar="A,B", shell_complete=selection.completes_maps(),
+              help="Compare these maps; by default the one that `kfeat advise` recommends.")  # fmt: skip
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE",
               help="How the file is read, as in a config's dataset: --set missing=drop, --set 'drop=[id]', "
               "--set header=false, --set delimiter=whitespace; repeatable.")  # fmt: skip
@@ -95,7 +99,7 @@ def advise(
 @options.verbosity
 def new(
     data: Path, target: str | None, test: str | None, task: Any, group: str | None, time: str | None,
-    weight: str | None, settings: tuple[str, ...], out: Path | None, quiet: bool,
+    weight: str | None, maps: str | None, settings: tuple[str, ...], out: Path | None, quiet: bool,
 ) -> None:  # fmt: skip
     """Write a commented config for DATA, a file of yours.
 
@@ -116,11 +120,12 @@ def new(
         raise ConfigError("--group, --time, --test: expected one of them, got more")
     columns = {"group": group, "time": time, "weight": weight}
     by = {kind: column for kind, column in columns.items() if column is not None}
-    text = new_config(data, path, target=target, test=test, task=task, reading=reading, by=by)
+    names = values.map_names(maps)
+    text = new_config(data, path, target=target, test=test, task=task, reading=reading, by=by, maps=names)
     with writing(path, ConfigError), replacing(path) as file:
         file.write_text(text, encoding="utf-8")
     if not quiet:
-        _, *remarks = takewhile(lambda line: not line.startswith("# `kfeat run"), text.splitlines())
+        remarks = takewhile(lambda line: not line.startswith("# `kfeat run"), text.splitlines())
         for line in remarks:
             click.echo(line.removeprefix("# "))
         tunes = f"`kfeat tune {path}` searches for better choices"

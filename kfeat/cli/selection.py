@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def _complete_maps(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    before, comma, _ = incomplete.rpartition(",")
-    names = (*registered("map"), "exact", "baseline")
-    return completions((f"{before}{comma}{name}" for name in names), incomplete)
+def completes_maps(*others: str) -> Callable[..., list[CompletionItem]]:
+    """Return the completion of a list of maps, or of these other names, with commas between them."""
+
+    def complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        before, comma, _ = incomplete.rpartition(",")
+        return completions((f"{before}{comma}{name}" for name in (*registered("map"), *others)), incomplete)
+
+    return complete
 
 
 def configs_argument(required: bool) -> Callable[[Command], Command]:
@@ -47,7 +51,7 @@ _maps = click.option(
     "--maps",
     metavar="A,B",
     help="Use only these maps; `exact` stands for the exact kernel method, `baseline` for the baselines.",
-    shell_complete=_complete_maps,
+    shell_complete=completes_maps("exact", "baseline"),
 )
 _no_exact = click.option("--no-exact", is_flag=True, help="Leave the exact kernel method out.")
 _changes = options(

@@ -1,7 +1,6 @@
-"""A first config for your own data, and advice for it from the published study."""
+"""A first config for your own data."""
 
 from collections.abc import Mapping, Sequence
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +19,14 @@ from kfeat.data.useless import useless
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.names import experiment_name, one_line
 from kfeat.kernels import Gaussian
+from kfeat.own.advice import LEAST, first_maps, sizes
 from kfeat.own.folds import MOST_FOLDS, enough_rows
 from kfeat.own.frames import DENSE_VALUES
 from kfeat.own.scoring import default_metric
-from kfeat.survey.advice import RULE, Advice
 from kfeat.text import counted, in_yaml, plain
 
 TRAIN = 0.8  # of the rows, where the data have no test file
 QUICK_EXACT = 3_000  # rows up to which an exact SVM takes seconds, also in cross-validation
-SMALLEST_MAP = 50  # features
 SHOWN = 10  # columns or classes of a comment
 FILLED = {  # what becomes of missing cells
     "mean": "fills them with the column's mean, or its most frequent word",
@@ -37,7 +35,7 @@ FILLED = {  # what becomes of missing cells
     "drop": "leaves these rows out",
 }
 TEMPLATE = """\
-# {name}: {rows}, {features}; {task}.
+# {name}: {sizes}; {task}.
 {remarks}# `kfeat run {path}` runs it, {tunes}.
 title: {title}
 dataset: {dataset}
@@ -45,15 +43,12 @@ dataset: {dataset}
 # split: the test rows are used only for the final score
 protocol: {protocol}
 kernel: {{name: gaussian, gamma: {gamma}}}
-maps:
-  # random features; more of them approximate the kernel better and take longer
-  - {{name: {map}, n_components: {D}}}
-solvers:
-  # a linear model on the map's features{chosen}
-  mapped: {{name: {mapped}}}
+{maps}solvers:
+  # a linear model on {features}{chosen}
+  {role}: {{name: {linear}}}
   # the exact method, for comparison; it is slow on many rows. Remove the # to run it
   # exact: {{name: {exact}}}
-# how often the map is drawn; tables show the spread of the scores
+# how often each method runs, with another draw of its map; tables show the spread of the scores
 repeats: 3
 seed: 0
 """
@@ -61,13 +56,14 @@ seed: 0
 
 def new_config(
     data: Path, path: Path, *, target: str | None, test: str | None, task: Any, reading: Reading,
-    by: Mapping[str, str] | None = None,
+    by: Mapping[str, str] | None = None, maps: Sequence[str] | None = None,
 ) -> str:  # fmt: skip
     """Return the text of a first config at `path` for a file, with the reason above each choice.
 
     `by` may name the column of `group` or `time`, by which the rows are split, and of `weight`, by which they
-    count; they are no features. Raises ConfigError where no target is named, the target has a single class or
-    almost only different words, and DataError where the file cannot be read, or a column does not do.
+    count; they are no features. `maps` are names of maps in the place of the advised one. Raises ConfigError
+    where no target is named, the target has a single class or almost only different words, or a map does not
+    approximate the Gaussian kernel, and DataError where the file cannot be read, or a column does not do.
     """
     experiment_name(path.resolve())  # refuses a name that no folder of rows can have
     try:
@@ -81,22 +77,19 @@ def new_config(
         data, target=target, test=test, task=task, reading=reading, beside=[*places.values()]
     )
     weight = {"weight": places.pop("weight")} if "weight" in places else {}
-    for column in weight.values():
-        raw.cells(column, "weight")  # raises where it cannot be
-    classes = in_classes(raw)
-    split = split_of(raw, "stratified" if classes else "fraction")
+    split = first_split(raw)
     for kind, column in places.items():
         split = {"kind": kind, "train": TRAIN, "column": column}
-    drawn = Protocol.model_validate({"split": split}).split
-    rows, _ = drawn.rows(raw, 0)  # raises where it cannot be
+    rows = training_rows(raw, {"split": split, **weight})
     groups = raw.cells(places["group"], "group")[rows] if "group" in places else None
     why = no_search(raw.y[rows], raw.task == "classification", groups)
     if why:
         remarks = [*remarks, f"# Few rows: `kfeat tune` refuses them, since {why}."]
-    if len(rows) < SMALLEST_MAP:
-        told = f"# Few rows: {len(rows)} train, fewer than the {SMALLEST_MAP} features of the map; the exact"
-        remarks = [*remarks, f"{told} method costs less, and the scores of so few test rows tell little."]
-    return config_text(raw, dataset, path, remarks, {"split": split, **weight}, tunes=not why)
+    if len(rows) < LEAST:
+        told = f"# Few rows: {len(rows)} train, fewer than the {LEAST} features of the smallest map; the"
+        remarks = [*remarks, f"{told} exact method costs less, and the scores of few test rows tell little."]
+    protocol = {"split": split, **weight}
+    return config_text(raw, dataset, path, remarks, protocol, len(rows), maps, tunes=not why)
 
 
 def no_search(y: NDArray[Any], classes: bool, groups: NDArray[Any] | None) -> str:
@@ -204,49 +197,56 @@ def check_target(raw: Raw, target: str | None, task: str | None) -> None:
 
 def config_text(
     raw: Raw, dataset: Mapping[str, Any], path: Path, remarks: list[str], protocol: Mapping[str, Any],
-    tunes: bool = True,
+    n_train: int, names: Sequence[str] | None, tunes: bool = True,
 ) -> str:  # fmt: skip
-    """Return a config for `kfeat run`, with the reason above each choice; it may name `kfeat tune` too."""
-    n, d = len(raw.y), raw.n_features
-    n_train = training_rows(raw)
+    """Return a config for `kfeat run`, with the reason above each choice; it may name `kfeat tune` too.
+
+    It has the maps of these `names`, or else the map that is advised for n_train rows.
+    """
     scale, why = scaling_of(raw, dataset)
-    sparse = scale == "unit_rows"
+    maps, why_maps = first_maps(raw, n_train, names)
     metric, why_metric = default_metric(raw.parts["train"].y, raw.task == "classification")
     if why_metric:
         told = f"# What counts for `kfeat tune` is the {metric.replace('_', ' ')}: {why_metric}."
         remarks = [*remarks, told, "# `--metric roc_auc` compares how well the rows are ordered instead."]
-    chosen, mapped, exact = _solvers(raw, n_train, weighted="weight" in protocol)
+    chosen, linear, exact = _solvers(raw, n_train, weighted="weight" in protocol)
+    listed_maps = ["maps:"] * bool(maps) + [f"  # {why_maps}" if maps else f"# {why_maps}"]
+    listed_maps += [f"  - {in_yaml(entry)}" for entry in maps]
     more = f"`kfeat tune {plain(str(path))} --budget 5m` searches for better choices"
     return TEMPLATE.format(
         tunes=more if tunes else f"`kfeat fit {plain(str(path))}` trains it",
-        name=plain(raw.name), rows=counted(n, "rows"), features=counted(d, "features"),
-        task=plain(_task(raw)), path=plain(str(path)), why=why,
+        name=plain(raw.name), sizes=sizes(raw, n_train), task=plain(_task(raw)), path=plain(str(path)),
+        why=why,
         remarks="".join(f"{plain(line)}\n" for line in remarks),
         title=in_yaml(raw.name.replace("$", " ").replace(chr(92), " ")),
         dataset=in_yaml(dict(dataset)), protocol=in_yaml({"scale": scale, **protocol}),
-        gamma=_gamma(raw), map="random_fourier" if sparse else "orf",
-        D=int(np.clip(n_train // 4 // 50 * 50, SMALLEST_MAP, 1000)),
-        chosen=chosen, mapped=mapped, exact=exact,
+        gamma=_gamma(raw), maps="".join(f"{line}\n" for line in listed_maps),
+        features="the map's features" if maps else "the scaled features", chosen=chosen,
+        role="mapped" if maps else "baseline", linear=linear, exact=exact,
     )  # fmt: skip
 
 
-def training_rows(raw: Raw) -> int:
-    """Return how many rows train: those of the file, or four fifths, of each class, without a test file."""
+def first_split(raw: Raw) -> Any:
+    """Return the split by files, or a draw of four fifths of the rows where the data have no test file.
+
+    It draws from each class where each has a row for each fold.
+    """
     if "test" in raw.parts:
-        return len(raw.parts["train"].y)
-    if not in_classes(raw):
-        return int(TRAIN * len(raw.y))
-    return sum(ceil(TRAIN * count) for count in class_counts(raw, raw.y).values())
+        return "official"
+    classes = raw.task == "classification" and min(class_counts(raw, raw.y).values()) >= MOST_FOLDS
+    return {"kind": "stratified" if classes else "fraction", "train": TRAIN, "seed": 0}
 
 
-def in_classes(raw: Raw) -> bool:
-    """Return whether the rows can be dealt class by class: each class has a row for each fold."""
-    return raw.task == "classification" and min(class_counts(raw, raw.y).values()) >= MOST_FOLDS
+def training_rows(raw: Raw, protocol: Mapping[str, Any]) -> NDArray[np.int64]:
+    """Return the rows that `kfeat fit` trains on under the protocol's `split`, and `weight`, if it has one.
 
-
-def split_of(raw: Raw, kind: str) -> Any:
-    """Return the split by files, or a draw of four fifths of the rows where the data have no test file."""
-    return "official" if "test" in raw.parts else {"kind": kind, "train": TRAIN, "seed": 0}
+    Raises DataError where the data have no such split or weight.
+    """
+    drawn = Protocol.model_validate({"split": protocol["split"]}).split
+    rows, _ = drawn.rows(raw, 0)
+    if "weight" in protocol:
+        rows = rows[raw.cells(protocol["weight"], "weight")[rows] > 0]
+    return rows
 
 
 def scaling_of(raw: Raw, dataset: Mapping[str, Any]) -> tuple[str, str]:
@@ -295,57 +295,3 @@ def _task(raw: Raw) -> str:
 def _counted(counts: Mapping[str, int]) -> str:
     shown = [f"{name} ({n:,})" for name, n in counts.items()]
     return ", ".join(shown[:SHOWN]) + ", ..." * (len(shown) > SHOWN)
-
-
-PAGE = "results/survey/study.md"
-RARE = 0.2  # of an equal share of the rows: with two classes a tenth
-
-
-def sentences(
-    raw: Raw, n: int, advice: Advice, regret: tuple[float, tuple[float, float]], others: Mapping[str, Any]
-) -> list[str]:
-    """Return the advice for n training rows, what it costs, its regret, and by how much others lose more."""
-    linear = "ridge regression" if raw.task == "regression" else "Newton's linear SVM"
-    use = f"the Gaussian kernel, the map {in_yaml(advice.entry)}, and {linear}"
-    if advice.entry is None:
-        use = f"{linear} on the scaled features: no map of the rule fits the rows and the budget"
-    mean, (low, high) = regret
-    told = "; ".join(f"{rule} {_more(*more)}" for rule, more in others.items())
-    return [
-        f"{raw.name}: {counted(n, 'training rows')}, {counted(raw.n_features, 'features')}, {raw.task}.",
-        *imbalance(raw),
-        f"Use {use}.",
-        f"Expect about {_time(advice.seconds)} of CPU time to map and train, by the rows of {advice.like}.",
-        f"Why: this is a rule of thumb ({RULE}). Within 0.1 to 30 s it lost {mean:.0%} of the best gain over "
-        f"the linear model (95% CI {low:.0%} to {high:.0%}), on average over the data sets of the study "
-        f"({PAGE}).",
-        f"Other rules lost more (+) or less (-) than this one: {told}.",
-        "Number of rows, number of features, density and spectrum do not predict where Nystrom wins: "
-        "`kfeat tune` compares methods on your rows, and chooses gamma and C.",
-    ]
-
-
-def _more(mean: float, ends: tuple[float, float]) -> str:
-    """Return by how much more a rule loses, with its interval."""
-    low, high = ends
-    return f"{mean:+.0%} (CI {low:+.0%} to {high:+.0%}{': inconclusive' * (low <= 0 <= high)})"
-
-
-def imbalance(raw: Raw) -> list[str]:
-    """Return a sentence on the rarest of the classes where it has less than a fifth of an equal share."""
-    if raw.task == "regression":
-        return []
-    counts = class_counts(raw, raw.y)
-    rarest = min(counts, key=lambda label: counts[label])
-    share = counts[rarest] / sum(counts.values())
-    if share >= RARE / len(counts):
-        return []
-    metric = "roc_auc" if len(counts) == 2 else "f1_macro"
-    return [
-        f"Only {share:.1%} of the rows have the class {rarest}, so that the accuracy tells little: judge by "
-        f"`kfeat tune --metric balanced_accuracy` or `--metric {metric}`."
-    ]
-
-
-def _time(seconds: float) -> str:
-    return f"{max(seconds, 0.01):.2g} s" if seconds < 99 else f"{seconds / 60:.0f} min"

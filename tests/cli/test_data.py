@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from kfeat.data import export, load_raw
 from tests.cli.commands import kfeat
 
 
@@ -65,3 +68,41 @@ def test_fetch_verify_spoil_and_clean(mirror, tmp_path):
     assert "SHA-256" in spoilt.stderr
     assert data("clean", "--all").exit_code == 0
     assert not file.exists()
+
+
+def test_an_export_has_all_rows_or_those_that_train_and_those_that_test():
+    X = load_raw("digits").parts["train"].X
+    whole = data("export", "digits", "all.csv")
+    assert whole.stdout == "all.csv: 1,797 rows, 64 features; the target is label\n"
+    found = pd.read_csv("all.csv")
+    np.testing.assert_array_equal(found.drop(columns="label"), X)
+    parted = data("export", "digits", "own.csv", "--test", "new.csv", "--quiet")
+    assert (parted.exit_code, parted.output) == (0, "")
+    own, new = pd.read_csv("own.csv"), pd.read_csv("new.csv")
+    assert 4 <= len(own) / len(new) <= 4.1
+    assert new["label"].nunique() == 10
+    both = pd.concat([own, new]).sort_values([*own]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(both, found.sort_values([*own]).reset_index(drop=True))
+
+
+@pytest.mark.parametrize(
+    "arguments", [["old.csv"], ["own.csv", "--test", "old.csv"], ["a.csv", "--test", "a.csv"]]
+)
+def test_an_export_replaces_no_file(arguments):
+    Path("old.csv").write_text("mine")
+    result = data("export", "digits", *arguments)
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"kfeat: {arguments[-1]} exists; give another name, or remove it\n",
+    )
+    assert [path.name for path in Path().glob("*.csv")] == ["old.csv"]
+    assert Path("old.csv").read_text() == "mine"
+
+
+def test_an_export_of_too_many_rows_or_of_no_known_dataset_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(export, "MOST_BYTES", 250_000)
+    told = data("export", "digits", "own.csv").stderr
+    assert "digits: a CSV file of 1,797 rows x 64 features would take about 0 MB, more than 0 MB" in told
+    assert "`dataset: digits`" in told
+    assert "did you mean 'digits'" in data("export", "digts", "own.csv").stderr
+    assert not Path("own.csv").exists()

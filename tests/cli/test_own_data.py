@@ -13,15 +13,13 @@ from filelock import FileLock
 from kfeat.cli.values import seconds_of
 from kfeat.data import load
 from kfeat.experiments.config import load_experiment
-from kfeat.own import load_model, report, scorer, scorer_process
-from kfeat.own import search as search_module
+from kfeat.own import load_model
 from kfeat.own.candidates import BOOSTING
 from kfeat.own.result import SearchResult
-from kfeat.render import tuning_page
 from kfeat.text import in_yaml
 from tests.cells import planned, run
 from tests.cli.commands import kfeat, refusal, succeed, when_told
-from tests.own.asking import Direct, churn, few_trees
+from tests.own.asking import churn
 
 
 def table(path, header, row, n=60):
@@ -50,6 +48,7 @@ def people():
 
 
 @pytest.mark.usefixtures("people")
+@pytest.mark.filterwarnings("ignore:Nystrom. the kernel has the numerical rank")
 def test_a_first_config_runs_as_it_is():
     text = Path("p.yaml").read_text()
     assert "drop: ['Unnamed: 0', who]" in text
@@ -57,7 +56,7 @@ def test_a_first_config_runs_as_it_is():
     assert "classes: " in text
     assert "low (" in text
     (here,) = load_experiment(Path("p.yaml")).settings
-    assert [one.name for one in here.maps] == ["orf"]
+    assert [one.name for one in here.maps] == ["nystrom"]
     assert [one.name for one in here.mapped_solvers] == ["newton_cv"]
     row = run(planned(Path("p.yaml"))[0])
     assert row["status"] == "done", row
@@ -86,7 +85,7 @@ def test_rows_that_are_mostly_equal_have_the_mean_distance_for_a_bandwidth():
 
 
 def test_classes_that_are_no_whole_numbers_are_refused_at_once():
-    table("stars.csv", "a,y", lambda i: f"{i},{1.5 + i % 2}", 40)
+    table("stars.csv", "a,y", lambda i: f"{i},{1.5 + i % 2}", 90)
     told = "stars.csv: expected words or whole numbers below 2^53 as classes, got 1.5; write words"
     assert told in refusal("new", "stars.csv", "--target", "y", "--task", "classification")
     change = ("--set", "dataset.task=classification", "--set", "solvers.mapped={name: liblinear}")
@@ -153,17 +152,6 @@ def test_files_as_people_have_them(text, words, expected):
     Path("data.csv").write_text(text)
     assert expected in new("data.csv", *words)
     load_experiment(Path("data.yaml"))
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """A search of one candidate beside the config's own, in this process, whose page draws nothing."""
-    monkeypatch.setattr(search_module, "MOST", 1)
-    monkeypatch.setattr(scorer_process, "ScorerProcess", Direct)
-    monkeypatch.setattr(scorer, "boosting_model", few_trees)
-    monkeypatch.setattr(report, "REPEATS", 1)
-    # Drawing takes seconds, and what it draws is read by tests/render/test_tuning.py.
-    monkeypatch.setattr(tuning_page, "_figure", lambda result, evidence: f"figures of {evidence.classes}")
 
 
 @pytest.mark.usefixtures("people", "quick")
@@ -315,6 +303,7 @@ def test_nothing_that_is_read_is_replaced():
 
 
 @pytest.mark.usefixtures("people")
+@pytest.mark.filterwarnings("ignore:Nystrom. the kernel has the numerical rank")
 def test_weights_of_classes_are_named_by_the_words_of_the_labels():
     weighted = "solvers.mapped={name: newton, class_weight: {high: 50.0, low: 1.0}}"
     good, bad = (
@@ -532,7 +521,7 @@ def test_new_names_tune_only_where_it_takes_the_rows_and_says_so_of_few_rows(n, 
     for told in (out, text):
         assert ("Few rows: `kfeat tune` refuses them, since " + why in told) == bool(why)
         assert ("`kfeat tune own.yaml" in told) == (not why)
-        assert ("fewer than the 50 features of the map" in told) == small
+        assert ("fewer than the 64 features of the smallest map" in told) == small
     if why:
         assert "kfeat: " in refusal("tune", "own.yaml", "--budget", "30s")
     succeed("fit", "own.yaml", "--model", "m")
@@ -550,6 +539,7 @@ def claims(n=400):
 
 
 @pytest.mark.usefixtures("quick")
+@pytest.mark.filterwarnings("ignore:Nystrom. the kernel has the numerical rank")
 def test_rows_count_by_a_weight_from_the_config_to_the_scores():
     frame = claims()
     succeed("new", "claims.csv", "--target", "paid", "--weight", "exposure")

@@ -1,5 +1,6 @@
-"""`kfeat advise`: for a file, and what it says when something is wrong."""
+"""`kfeat advise`: for a file, what it says when something is wrong, and what `kfeat new` makes of it."""
 
+import json
 import re
 from pathlib import Path
 
@@ -7,7 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.cli.commands import kfeat, succeed
+from kfeat.experiments.config import load_experiment
+from kfeat.kernels import Gaussian
+from kfeat.maps import maps_for
+from kfeat.text import in_yaml
+from tests.cli.commands import kfeat, refusal, succeed
 from tests.survey.planted import plant
 
 
@@ -89,8 +94,68 @@ def test_the_training_rows_are_those_that_fit_trains(own):
     told = succeed("advise", "three.csv", "--target", "buys").output
     succeed("new", "three.csv", "--target", "buys", "--out", "three.yaml")
     fitted = succeed("fit", "three.yaml", "--model", "three.kfeat", "--no-exact").output
-    (advised,), (trained,) = (
-        re.findall(pattern, text)
-        for pattern, text in ((r"(\d+) training rows", told), (r"trained on (\d+) rows", fitted))
+    assert "three.csv: 400 rows (322 for training), 6 features" in told
+    assert "trained on 322 rows" in fitted
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.filterwarnings("ignore:Nystrom. the kernel has the numerical rank")
+@pytest.mark.parametrize(
+    ("options", "n"),
+    [
+        ([], 396),
+        (["--set", "missing=drop"], 356),
+        (["--group", "customer"], 396),
+        (["--weight", "weight"], 396),
+    ],
+)
+def test_all_commands_count_the_same_rows(own, options, n):
+    """Rows without a label, or dropped for an empty cell, do not count, rows of weight 0 do not train."""
+    frame = pd.read_csv(own).assign(customer=np.arange(400) // 3, weight=np.arange(400) % 5 // 2)
+    frame = pd.concat([frame[:300], frame[:100]])  # a row that occurs twice counts twice
+    frame.iloc[::10, 0], frame.iloc[1::100, 6] = None, None
+    frame.to_csv("rows.csv", index=False)
+    told = succeed("new", "rows.csv", "--target", "buys", *options).stdout
+    n_train = re.match(rf"rows.csv: {n} rows \((\d+) for training\), ", told)[1]
+    if not options:
+        assert told.split(";")[0] + ", class" in succeed("advise", "rows.csv", "--target", "buys").stdout
+    assert f"trained on {n_train} rows" in succeed("fit", "rows.yaml", "--model", "m").stdout
+    assert f" of {n_train} training rows" in succeed("tune", "rows.yaml").stdout
+
+
+@pytest.mark.parametrize(("n", "D"), [(70, 0), (200, 64), (400, 256)])
+def test_new_writes_the_map_that_is_advised(own, n, D):
+    lines = Path(own).read_text().splitlines(keepends=True)
+    Path(own).write_text("".join(lines[: n + 1]))
+    advised = json.loads(succeed("advise", own, "--target", "buys", "--format", "json").stdout)
+    succeed("new", own, "--target", "buys")
+    (setting,) = load_experiment(Path("own.yaml")).settings
+    assert [{"name": one.name, **one.given} for one in setting.maps] == [advised["advice"]["entry"]] * (D > 0)
+    assert advised["advice"]["D"] == D
+    assert [solver.name for solver in setting.solvers.all] == ["newton_cv" if D else "newton"]
+    said = re.search(
+        r"# `kfeat advise` recommends (.*) for (\d+) training rows\n", Path("own.yaml").read_text()
     )
-    assert advised == trained == "322"
+    assert said[1] == (in_yaml(advised["advice"]["entry"]) if D else "a linear model without a map")
+    assert int(said[2]) == advised["n"]
+    succeed("fit", "own.yaml", "--model", "m")
+
+
+def test_new_has_the_maps_that_the_user_names(own):
+    succeed("new", own, "--target", "buys", "--maps", "orf, nystrom")
+    text = Path("own.yaml").read_text()
+    advised = "`kfeat advise` recommends {name: nystrom, n_components: 256} for 321 training rows"
+    assert f"# the maps of --maps; {advised}\n" in text
+    (setting,) = load_experiment(Path("own.yaml")).settings
+    assert [(one.name, one.given["n_components"]) for one in setting.maps] == [("orf", 256), ("nystrom", 256)]
+    succeed("fit", "own.yaml", "--model", "m", "--maps", "orf")
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("rff", " (did you mean 'random_fourier'?)"), ("tensor_sketch", ""), ("", "")]
+)
+def test_a_map_that_is_unknown_or_of_other_kernels_is_one_sentence(own, name, near):
+    told = refusal("new", own, "--target", "buys", "--maps", f"orf,{name}")
+    known = f"known are {', '.join(maps_for(Gaussian()))}"
+    assert f"--maps: expected maps of the Gaussian kernel, got {name!r}{near}; {known}\n" in told
+    assert not Path("own.yaml").exists()
