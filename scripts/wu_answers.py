@@ -141,6 +141,37 @@ def primary(of: pd.DataFrame) -> str:
     return "\n".join(f"- {sentence}" for sentence in told)
 
 
+def in_short(of: pd.DataFrame) -> str:
+    """Return what the tables say of the primary contenders, a sentence for each cost."""
+    told = []
+    for cost, title in (("R", "R"), ("bytes", "memory"), ("seconds", "seconds")):
+        means = [
+            [difference(of, data, contender, cost, AT[0])[0] for data in complete(of)]
+            for contender in PRIMARY
+        ]
+        texts = [
+            f"{contender} {number(values)} ({judged(values)})"
+            for contender, values in zip(PRIMARY, means, strict=True)
+        ]
+        told.append(f"- At equal {title} binning with R = {AT[0]} minus {' and minus '.join(texts)}.")
+    for contender in PRIMARY:
+        shares: dict[str, list[float]] = {"R": [], "seconds": []}
+        for data in complete(of):
+            own, other = (curve(of, data, method).reset_index() for method in (BINNING, contender))
+            last = other.iloc[-1]
+            for cost, found in shares.items():
+                least = needed(own, cost, last["score"])
+                found += [least / last[cost]] if least else []
+        ranges = [
+            f"{min(some):.2g} to {max(some):.2g} times its {cost}" for cost, some in shares.items() if some
+        ]
+        told.append(
+            f"- Binning has the score of {contender} at its largest size on {len(shares['R'])} of "
+            f"{len(complete(of))} data sets{', with ' * bool(ranges)}{' and '.join(ranges)}."
+        )
+    return "\n".join(told)
+
+
 def needed(curve: pd.DataFrame, cost: str, score: float) -> float | None:
     """Return the least cost at which a mean score is reached, interpolated as in `at`; None if at none."""
     costs, scores = np.maximum.accumulate(curve[cost].to_numpy(float)), curve["score"].to_numpy()
@@ -209,7 +240,12 @@ def page(of: pd.DataFrame) -> str:
         "# Wu et al. 2016: what is left when every method chooses its own sigma and alpha",
         "The answers of the [plan](../../configs/wu_2016/fair_plan.md), computed from the published rows "
         "(`fair/trials.jsonl`) by `make pages`. Scores are per cent of accuracy, for cadata 100 (1 - "
-        'relative error). "1-norm" marks a contender with random binning\'s kernel, exp(-gamma ||x - y||_1).',
+        'relative error). "1-norm" marks a contender with random binning\'s kernel, exp(-gamma ||x - y||_1). '
+        f"Means are over {', '.join(complete(of))}.",
+        "## In short",
+        in_short(of),
+        "Where a contender's largest size costs less than binning (> below), its score there is a lower "
+        "bound, and binning's lead an upper one.",
         "## The primary comparison",
         primary(of),
         f"Ten times binning's seconds for its score at R = {AT[0]}, or more. {tens(of)}.",

@@ -128,9 +128,9 @@ def fair_config(rows: list[dict[str, Any]]) -> str:
             "alpha that it chose",
             "# (fair_choices.yaml). Its answers are in results/wu_2016/fair.md. scripts/wu_fair.py wrote "
             f"this. {at_end} of {len(rows)}",
-            "# choices lie at an end of what was tried. cadata and ijcnn1 chose three times, the others once: "
-            "all would have",
-            "# taken more than the plan's 1.5 hours.",
+            "# choices lie at an end of what was tried. cadata and ijcnn1 chose three times, the "
+            "others once:",
+            "# all would have taken more than the plan's 1.5 hours.",
             'title: "Fair comparison: every method with its own sigma and alpha"',
             "publish: rows",
             f"repeats: {REPEATS}",

@@ -165,8 +165,8 @@ def test_times_of_different_threads_are_not_pooled(make_cells):
 def test_the_deviation_of_few_timed_runs_is_that_of_the_published_cells():
     """Recomputed from the rows: 95 % of a cell's pairs of runs lie within the interval of a ratio of two.
 
-    No verdict rests on the times of the study, most of which are milliseconds, nor on those of Wu et al.; these
-    rows are left out.
+    No verdict rests on the times of the study, most of which are milliseconds, nor on those of Wu et al. They
+    are left out.
     """
     left_out = ("survey/study_", "wu_2016/")
     paths = [p for p in RESULTS.rglob(ROWS) if not str(p.relative_to(RESULTS)).startswith(left_out)]

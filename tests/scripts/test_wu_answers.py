@@ -111,6 +111,13 @@ def test_the_choices_are_those_of_the_plan():
     assert wu_fair.choices_config() == (folder / "fair_choices.yaml").read_text(encoding="utf-8")
 
 
+def test_the_methods_have_what_they_chose():
+    path = ROOT / "results/wu_2016/fair_choices/trials.jsonl"
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    written = (ROOT / wu_fair.FOLDER / "fair.yaml").read_text(encoding="utf-8")
+    assert wu_fair.fair_config(rows) == written
+
+
 def test_the_middle_choice_is_taken_with_both_its_values():
     def row(repeat, gamma, alpha):
         of = {"name": "nystrom", "n_components": 1024}
@@ -119,6 +126,8 @@ def test_the_middle_choice_is_taken_with_both_its_values():
 
     rows = [row(0, 1.0, 100.0), row(1, 4.0, 0.1), row(2, 1.0, 0.01)]
     assert wu_fair.chosen(rows) == {("mnist", "laplacian", "nystrom", 1024): (1.0, 100.0)}
+    first = {("mnist", "laplacian", "nystrom", 1024): (4.0, 0.1)}
+    assert wu_fair.chosen(rows[1:]) == first  # one is missing
     config = wu_fair.fair_config(rows)
     assert "n_components: [1024, 2048]}" in config
     assert "1 of 3" in config
