@@ -238,7 +238,7 @@ def page(of: pd.DataFrame) -> str:
     """Return the page."""
     parts = [
         "# Wu et al. 2016: what is left when every method chooses its own sigma and alpha",
-        "The answers of the [plan](../../configs/wu_2016/fair_plan.md), computed from the published rows "
+        "The answers of `configs/wu_2016/fair_plan.md`, computed from the published rows "
         "(`fair/trials.jsonl`) by `make pages`. Scores are per cent of accuracy, for cadata 100 (1 - "
         'relative error). "1-norm" marks a contender with random binning\'s kernel, exp(-gamma ||x - y||_1). '
         f"Means are over {', '.join(complete(of))}.",

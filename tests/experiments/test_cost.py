@@ -56,7 +56,7 @@ def test_the_formulas_are_near_and_past_rows_of_other_cells_are_nearer():
         max(memory) < 6
     )  # a trial that fits is not refused; LIBSVM may cache more rows than it comes to need
     assert (np.array(memory) >= 0.8).mean() > 0.975
-    assert (np.array(short) <= KEPT).mean() > 0.995
+    assert (np.array(short) <= KEPT).mean() > 0.99  # a split of few rows reads all rows of its source
     assert (np.array(memory) <= 3).mean() > 0.975
     assert share_within(10, by_formula) > 0.85
     assert share_within(3, by_past[False]) > 0.9
