@@ -160,7 +160,7 @@ def _checker(status: str) -> TypeAdapter[Any]:
 
 def to_line(row: Row) -> bytes:
     """Return a row as a line of JSON, with its end of line."""
-    return json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    return json.dumps(row, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
 def from_line(line: bytes) -> Row:

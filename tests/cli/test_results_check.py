@@ -90,8 +90,8 @@ def line(text, name):
 
 def spoil(path):
     """Change every accuracy by tens of points."""
-    text = path.read_text().replace('"accuracy": 0.', '"accuracy": 0.1')
-    path.write_text(text.replace('"predictions": "', '"predictions": "x'))
+    text = path.read_text().replace('"accuracy":0.', '"accuracy":0.1')
+    path.write_text(text.replace('"predictions":"', '"predictions":"x'))
 
 
 def test_a_claim_that_fails_unexplained_turns_the_check_red(configs):
@@ -219,7 +219,7 @@ def test_a_trial_of_another_processor_runs_again_with_the_instructions_of_both(w
     assert "once more" not in here.stderr
 
     published = Path("results/small") / ROWS
-    published.write_text(re.sub('"processor": "[^"]*"', '"processor": "another"', published.read_text()))
+    published.write_text(re.sub('"processor":"[^"]*"', '"processor":"another"', published.read_text()))
     again = succeed("check", path, "--rerun-budget", "1m")
     assert "1 trial regressed from rows of another processor" in again.stderr
     assert again.stdout.count("bit for bit") == 3

@@ -59,7 +59,7 @@ def test_partial_publishes_what_is_done_and_shows_the_rest_as_missing(write):
     path = write()
     write_rows(Path("runs/small"), [fake_row(trial, 0.8) for trial in planned(path)])
     saved = Path("runs/small") / ROWS
-    done, failed = '"status": "done"', '"status": "failed", "reason": ""'
+    done, failed = '"status":"done"', '"status":"failed","reason":""'
     *sketches, exact = saved.read_text().splitlines(keepends=True)
     saved.write_text("".join([*sketches, exact.replace(done, failed)]))
     assert "1 of 5 planned trials is not done" in refusal("publish", path)
