@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from kfeat.analysis.statistics import Summary, welch_half_width
+from kfeat.experiments.quantities import PHASES
 from kfeat.survey.study import interval, number
 from scripts.study_answers import markdown
 from scripts.wu_fair import DATA, REGRESSIONS
@@ -29,14 +30,13 @@ AT = (256, 64, 16)  # R of random binning, the first one that of the primary com
 SAME = 0.5  # points
 PROBLEMS = {"covtype-mult": 7, "letter": 26, "mnist": 10}  # of one class against the rest; else 1
 BY_SOURCE = {of[0].removeprefix("{name: ").partition(",")[0]: data for data, of in DATA.items()}
-WORK = ("map_fit", "map_train", "train")
 
 
 def line(row: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers of a row: score in points, CPU seconds, bytes of the features and of the model."""
     data, of = BY_SOURCE[row["dataset"]], row["map"]
     score = 100 * (1 - row["relative_error"]) if data in REGRESSIONS else 100 * row["accuracy"]
-    seconds = sum(row["seconds"][phase]["cpu"] for phase in WORK if phase in row["seconds"])
+    seconds = sum(row["seconds"][phase]["cpu"] for phase in PHASES["fit"] if phase in row["seconds"])
     numbers = {
         "data": data,
         "repeat": row["repeat"],
@@ -136,40 +136,9 @@ def primary(of: pd.DataFrame) -> str:
             f"Random binning with R = {AT[0]} minus {contender} at equal seconds: {number(values)} points "
             f"({judged(values)}). By intervals over repeats binning is ahead on {ahead} of {len(found)} data "
             f"sets and behind on {behind}. On {beyond} of them {contender}'s largest size takes fewer "
-            "seconds than binning, so that its score there is a lower bound."
+            "seconds than binning: its score there is a lower bound, and binning's lead an upper one."
         )
     return "\n".join(f"- {sentence}" for sentence in told)
-
-
-def in_short(of: pd.DataFrame) -> str:
-    """Return what the tables say of the primary contenders, a sentence for each cost."""
-    told = []
-    for cost, title in (("R", "R"), ("bytes", "memory"), ("seconds", "seconds")):
-        means = [
-            [difference(of, data, contender, cost, AT[0])[0] for data in complete(of)]
-            for contender in PRIMARY
-        ]
-        texts = [
-            f"{contender} {number(values)} ({judged(values)})"
-            for contender, values in zip(PRIMARY, means, strict=True)
-        ]
-        told.append(f"- At equal {title} binning with R = {AT[0]} minus {' and minus '.join(texts)}.")
-    for contender in PRIMARY:
-        shares: dict[str, list[float]] = {"R": [], "seconds": []}
-        for data in complete(of):
-            own, other = (curve(of, data, method).reset_index() for method in (BINNING, contender))
-            last = other.iloc[-1]
-            for cost, found in shares.items():
-                least = needed(own, cost, last["score"])
-                found += [least / last[cost]] if least else []
-        ranges = [
-            f"{min(some):.2g} to {max(some):.2g} times its {cost}" for cost, some in shares.items() if some
-        ]
-        told.append(
-            f"- Binning has the score of {contender} at its largest size on {len(shares['R'])} of "
-            f"{len(complete(of))} data sets{', with ' * bool(ranges)}{' and '.join(ranges)}."
-        )
-    return "\n".join(told)
 
 
 def needed(curve: pd.DataFrame, cost: str, score: float) -> float | None:
@@ -185,16 +154,40 @@ def needed(curve: pd.DataFrame, cost: str, score: float) -> float | None:
     return float(np.exp(np.interp(share, [0, 1], np.log(costs[i - 1 : i + 1]))))
 
 
+def share(of: pd.DataFrame, data: str, a: str, b: str, cost: str) -> tuple[float | None, float]:
+    """Return the cost at which a has the score of b at its largest size, and a's largest, over that of b."""
+    own, other = (curve(of, data, method).reset_index() for method in (a, b))
+    last = other.iloc[-1]
+    least = needed(own, cost, last["score"])
+    return None if least is None else least / last[cost], own[cost].max() / last[cost]
+
+
 def times(of: pd.DataFrame, data: str, a: str, b: str) -> list[str]:
     """Return how many times the R, seconds and bytes of b at its largest size a needs for the score of b."""
-    own, other = (curve(of, data, method).reset_index() for method in (a, b))
-    other = other.iloc[-1]
-    texts = []
-    for cost in ("R", "seconds", "bytes"):
-        least = needed(own, cost, other["score"])
-        most = own[cost].max() / other[cost]
-        texts.append(f"{least / other[cost]:.2g}" if least else f"not with {most:.2g}")
-    return texts
+    shares = (share(of, data, a, b, cost) for cost in ("R", "seconds", "bytes"))
+    return [f"{least:.2g}" if least else f"not with {most:.2g}" for least, most in shares]
+
+
+def beside(of: pd.DataFrame) -> str:
+    """Return the means at equal R and memory, and on how many data sets binning has a tenth of a cost."""
+    told, data_sets = [], complete(of)
+    for cost, title in (("R", "R"), ("bytes", "memory")):
+        means = {
+            contender: [difference(of, data, contender, cost, AT[0])[0] for data in data_sets]
+            for contender in PRIMARY
+        }
+        texts = [f"minus {name} {number(values)} ({judged(values)})" for name, values in means.items()]
+        told.append(f"Binning with R = {AT[0]} at equal {title} {' and '.join(texts)}.")
+    for contender in PRIMARY:
+        for cost in ("R", "seconds"):
+            shares = [share(of, data, BINNING, contender, cost)[0] for data in data_sets]
+            found = [value for value in shares if value]
+            between = f" (from {min(found):.2g} to {max(found):.2g})" if found else ""
+            told.append(
+                f"For the score of {contender} at its largest size binning needs at most a tenth of its "
+                f"{cost} on {sum(value <= 0.1 for value in found)} of {len(data_sets)} data sets{between}."
+            )
+    return "\n".join(f"- {sentence}" for sentence in told)
 
 
 def orders(of: pd.DataFrame, of_binning: bool) -> pd.DataFrame:
@@ -242,13 +235,11 @@ def page(of: pd.DataFrame) -> str:
         "(`fair/trials.jsonl`) by `make pages`. Scores are per cent of accuracy, for cadata 100 (1 - "
         'relative error). "1-norm" marks a contender with random binning\'s kernel, exp(-gamma ||x - y||_1). '
         f"Means are over {', '.join(complete(of))}.",
-        "## In short",
-        in_short(of),
-        "Where a contender's largest size costs less than binning (> below), its score there is a lower "
-        "bound, and binning's lead an upper one.",
         "## The primary comparison",
         primary(of),
         f"Ten times binning's seconds for its score at R = {AT[0]}, or more. {tens(of)}.",
+        "## Beside it",
+        beside(of),
     ]
     titles = {"R": "At equal R", "seconds": "At equal seconds", "bytes": "At equal memory of the features"}
     for cost, title in titles.items():
